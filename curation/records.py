@@ -604,18 +604,8 @@ class Comparison(Record):
 
 ON_DISK: tuple[type[Record], ...] = (
     *(Event, Count, Entity, Term, Task, Round, Item, Label, Review, Flag, Answer, Person),
-    *(
-        Standing,
-        Correction,
-        Dealing,
-        Decision,
-        Cat,
-        Annotation,
-        Score,
-        Pitfall,
-        Rejection,
-        Manifest,
-    ),
+    *(Standing, Dealing, Decision, Cat, Annotation, Score, Pitfall, Rejection, Manifest),
+    Correction,
     Passage,
     GroupLabel,
     Bias,

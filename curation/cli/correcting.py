@@ -9,6 +9,7 @@ from curation.cli import console
 from curation.cli.options import Json, Where, locked
 from curation.files import CurationError
 from curation.steps.corrections import Planned, correct_item
+from curation.steps.people import changed
 from curation.text.wording import amount
 
 
@@ -66,11 +67,7 @@ def correct(
             opened, item, field, text, by=by, why=why, agree=agree, reporter=console
         )
     planned = done.planned
-    changed = {
-        name: [done.before[name], done.after.get(name)]
-        for name in done.before
-        if done.before[name] != done.after.get(name)
-    }
+    counts = changed(done.before, done.after)
     if as_json:
         console.say_json(
             {
@@ -79,15 +76,16 @@ def correct(
                 "texts": [{"before": old, "after": new} for old, new in planned.texts],
                 "labels_lost": planned.labels,
                 "was_cat": planned.is_cat,
-                "changed": changed,
+                "items_refused": planned.refused,
+                "changed": counts,
                 "released_in": planned.versions,
                 "asked_in": done.asked,
             }
         )
         return
     console.say(f"{item} is corrected, by {planned.correction.by}.")
-    if changed:
-        rows = [[name.replace("_", " "), *pair] for name, pair in changed.items()]
+    if counts:
+        rows = [[name.replace("_", " "), *pair] for name, pair in counts.items()]
         console.table("Changes", ["", "before", "now"], rows)
     for name in done.asked:
         console.say(f"{name} asks for labels of the new words")
@@ -108,6 +106,8 @@ def _show(planned: Planned) -> None:
         console.say("every label still counts, because no word changes")
     if planned.is_cat and labels:
         console.say("it is a CAT now, and is not one until it has new labels")
+    if planned.refused:
+        console.say(f"too like the new text, and so refused: {', '.join(planned.refused)}")
     for version in planned.versions:
         console.warn(
             f"7-release/{version} holds the item as it was: raise version in [release], build and "

@@ -30,7 +30,7 @@ from curation.files import CurationError
 from curation.records import Round
 from curation.rounds.pay import earned, money
 from curation.rounds.refused import REPAIRABLE
-from curation.steps.people import Action, Change, Foreseen, decide_on_person
+from curation.steps.people import Action, Change, Foreseen, changed, decide_on_person
 from curation.steps.release.versions import Held
 from curation.steps.rounds import round_files, round_status, running, sheets
 from curation.steps.rounds.fold import describe_pitfalls
@@ -125,17 +125,12 @@ def _decide(
             campaign, who, action, reason, releases=releases, agree=agree, reporter=console
         )
     if as_json:
-        before, after = change.before, change.after
         console.say_json(
             {
                 "person": change.person,
                 "action": change.action,
                 "erased": change.erased,
-                "changed": {
-                    name: [before[name], after.get(name)]
-                    for name in before
-                    if before[name] != after.get(name)
-                },
+                "changed": changed(change.before, change.after),
                 "cats_lost": change.cats_lost,
                 "cats_won": change.cats_won,
                 "released_in": list(change.released_in),
@@ -149,14 +144,13 @@ def _decide(
 
 def _warn(foreseen: Foreseen, action: Action, *, releases: bool) -> None:
     """Show on standard error what a withdrawal will do."""
-    console.note(f"{foreseen.person} gave {amount(foreseen.answers, 'answer')}. None will count:")
+    lost, risk = foreseen.cats, foreseen.touched
     console.note(
+        f"{foreseen.person} gave {amount(foreseen.answers, 'answer')}. None will count:\n"
         f"  {amount(foreseen.items, 'item')}, with {amount(foreseen.others, 'label')} of others; "
-        f"{amount(foreseen.cats, 'CAT is', 'CATs are')} among them and will be lost"
-    )
-    console.note(
+        f"{amount(lost, 'CAT is', 'CATs are')} among them and will be lost\n"
         f"  {amount(foreseen.labels, 'label')} on items of others; "
-        f"{amount(foreseen.touched, 'CAT has', 'CATs have')} such labels and may be lost"
+        f"{amount(risk, 'CAT has', 'CATs have')} such labels and may be lost"
     )
     if action == "erase":
         console.note("  the answers are erased from the archive, and the words from tasks")
@@ -556,17 +550,10 @@ def import_(
             version of the consent text.
     """
     with locked(campaign) as opened:
-        chosen, failed = round_files.read_round(opened, round), dict[Path, CurationError]()
-        if file.is_dir():
-            answers, failed = sheets.import_folder(
-                opened, chosen, file, consent=consent, dates=dates, reporter=console
-            )
-        else:
-            words = round_files.read_words(opened, chosen.name)
-            rows, place = sheets.read_answers(file, words, reporter=console)
-            answers = sheets.import_round(
-                opened, chosen, rows, consent=consent, dates=dates, place=place, reporter=console
-            )
+        chosen = round_files.read_round(opened, round)
+        answers, failed = sheets.import_tables(
+            opened, chosen, file, consent=consent, dates=dates, reporter=console
+        )
     show_new_answers(opened, chosen, answers, as_json=as_json)
     for error in failed.values():
         console.warn(f"{error.what}: {error.fix}")

@@ -14,7 +14,7 @@ from curation.steps.pipeline import made_steps
 from curation.steps.release import versions
 from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.fold import ANSWERS, folded_answers
-from curation.steps.rounds.round_status import open_platform
+from curation.steps.rounds.running import open_round
 from curation.steps.step import QUIET, Reporter, run_steps
 from curation.text.item_form import read_blank
 from curation.text.times import now
@@ -32,6 +32,7 @@ class Planned(NamedTuple):
         labels: how many labels will no longer count.
         people: how many people gave them.
         is_cat: whether the item is a CAT now.
+        refused: other items that are refused then, because they are too like it.
         versions: built versions of the release that hold the item.
     """
 
@@ -40,6 +41,7 @@ class Planned(NamedTuple):
     labels: int
     people: int
     is_cat: bool
+    refused: list[str]
     versions: list[str]
 
 
@@ -130,7 +132,7 @@ def _plan(
     correction = Correction(
         item=item.id,
         round=item.round,
-        association=association and association.id,
+        association=association.id if association else None,
         text=text,
         by=people.pseudonyms(key)(by),
         why=why,
@@ -162,6 +164,9 @@ def _plan(
         len(lost),
         lost["annotator"].nunique(),
         id in cats_of(campaign),
+        sorted(
+            {each.id for each in read.read_items(campaign)} - {each.id for each in folded.items}
+        ),
         list(versions.holding(campaign, {id})),
     )
 
@@ -226,12 +231,11 @@ def _ask_again(campaign: Campaign, id: str, at: str, reporter: Reporter) -> list
             seed=campaign.settings.campaign.seed,
             sealed=people.sealed(people.read_key(campaign.settings.campaign.id)),
         )
-        tasks, asked = [*status.tasks, task], {**status.asked, task.id: task.wanted}
-        round_files.rewrite_tasks(campaign, round.name, tasks)
+        round_files.rewrite_tasks(campaign, round.name, [*status.tasks, task])
+        asked = {**status.asked, task.id: task.wanted}
         round_files.write_asked(campaign, round.name, asked)
-        live = {each: n for each, n in asked.items() if each not in status.void}
         try:
-            open_platform(campaign, round, reporter=reporter).publish(tasks, live)
+            open_round(campaign, round.kind, name=round.name, reporter=reporter)
         except CurationError as error:
             reporter.warn(
                 f"{round.name}: the server does not have the new words yet: {error.what}; to put "

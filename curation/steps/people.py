@@ -255,6 +255,11 @@ def decide_on_person(
     )
 
 
+def changed(before: Fields, after: Fields) -> Fields:
+    """The counts that changed, each as it was and as it is; None if it cannot be computed now."""
+    return {k: [n, after.get(k)] for k, n in before.items() if n != after.get(k)}
+
+
 def _foresee(
     campaign: Campaign, person: str, items: set[str], cats: set[str], versions: list[str]
 ) -> Foreseen:

@@ -1,11 +1,13 @@
 """Corrections of texts, withdrawals that ask, and folders of tables."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from curation.records import Item, Rejection
+from curation.rounds.platforms.web.store import Store
 from curation.text.rules import stable_id
 from support.desk import Desk, item_row, label_row, write_csv
 
@@ -93,6 +95,43 @@ def test_what_changes_no_word_keeps_the_labels(desk: Desk) -> None:
     assert (said["labels_lost"], said["asked_in"], said["changed"]) == (0, [], {})
 
 
+def test_an_item_that_came_without_a_task(desk: Desk) -> None:
+    row = {"item_id": "own-1", "domain": "profession", "target": "baker", "writer": "dora"}
+    row |= {"context": "A baker came in.", "stereotype": "He was kind.", "unrelated": "It rains."}
+    rows = [row | {"anti_stereotype": "He was rude."}]
+    desk.say("import", "answers", write_csv(desk.out / "own.csv", rows), "--round", "main")
+    label = {"item_id": "own-1", "validator": "zoe", "label": "stereotype"}
+    labels = [label | {"association": text} for text in ("He was kind.", "It rains.")]
+    desk.say("import", "answers", write_csv(desk.out / "own-l.csv", labels), "--round", "main")
+    said = correct(desk, "own-1", "stereotype", "He was  friendly.")
+    assert said["texts"] == [{"before": "He was kind.", "after": "He was friendly."}]
+    assert (said["labels_lost"], said["was_cat"], said["asked_in"]) == (1, False, [])
+    association = desk.records("main/items.jsonl", Item)[0].associations[1]
+    assert correct(desk, "own-1", association.id, "He was loud.")["texts"][0]["after"]
+    # Then it is the same text as that of another item, which came later.
+    twin = rows[0] | {"item_id": "own-2", "context": "A baker went out."}
+    desk.say("import", "answers", write_csv(desk.out / "twin.csv", [twin]), "--round", "main")
+    correct(desk, "own-1", "stereotype", "He was kind.")
+    correct(desk, "own-1", "anti_stereotype", "He was rude.")
+    assert correct(desk, "own-1", "context", "A baker went out.")["items_refused"] == ["own-2"]
+
+
+def test_on_our_own_pages_people_get_the_new_words(labelled: Desk, tmp_path: Path) -> None:
+    desk = labelled.copy(tmp_path / "c")
+    first = items(desk)[0]
+    correct(desk, first.id, "stereotype", "friendly")
+    desk.say("rounds", "close", "v")
+    desk.say("rounds", "open", "validation", "--name", "v1", "--common-link")
+    with closing(Store(desk.rounds / "web.sqlite")) as store:
+        (old,) = store.loads("v1")
+        assert correct(desk, first.id, "stereotype", "polite")["asked_in"] == ["v1"]
+        loads = store.loads("v1")
+        assert {id == old: load.asked for id, load in loads.items()} == {True: 0, False: 5}
+        plan = store.plan("v1")
+        assert plan is not None
+        assert plan.common_link
+
+
 def test_it_asks(desk: Desk) -> None:
     first = items(desk)[0]
     command = ("rounds", "correct", first.id, "--field", "stereotype", "--text", "friendly", *WHO)
@@ -167,10 +206,11 @@ def test_a_folder_of_tables(desk: Desk) -> None:
     done = desk.run("rounds", "import", "w2", folder)
     assert done.code == 1
     assert "w2: 4 new" in done.out
-    assert f"{folder}: not imported: other.csv" in done.err
+    assert f"{folder}: not imported: empty.csv, other.csv" in done.err
     assert "no column task_id" in done.err
     assert "nobody has filled in a row" in done.err
-    (folder / "other.csv").unlink()
+    for name in ("other", "empty"):
+        (folder / f"{name}.csv").unlink()
     assert desk.say("rounds", "import", "w2", folder) == {
         **{"round": "w2", "new": 0, "known": 4, "refused": {}}
     }

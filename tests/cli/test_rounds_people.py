@@ -246,8 +246,8 @@ def test_an_erasure_killed_anywhere_and_said_again(
 
 WORDS: dict[str, tuple[str, ...]] = {
     "exclude": ("exclude", "--reason", "x"),
-    "withdraw": ("withdraw",),
-    "erase": ("withdraw", "--erase", "--releases"),
+    "withdraw": ("withdraw", "--yes"),
+    "erase": ("withdraw", "--yes", "--erase", "--releases"),
 }
 
 

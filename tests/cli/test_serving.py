@@ -308,8 +308,8 @@ def test_a_name_of_two_people_reaches_neither(desk: Desk) -> None:
     both = f"'ann' is the name of several people: {', '.join(sorted((other.pseudonym, writer)))}\n"
     for command in (
         ("exclude", "ann", "--reason", "bot"),
-        ("withdraw", "ann"),
-        ("withdraw", "ann", "--erase"),
+        ("withdraw", "--yes", "ann"),
+        ("withdraw", "--yes", "ann", "--erase"),
     ):
         assert both in desk.refused("rounds", *command)
     assert not (desk.rounds / "standing.jsonl").exists()

@@ -126,24 +126,17 @@ def _corrected(answer: Written, ids: Sequence[str], correction: Correction, gate
         words = [text[slice(*attribute(context, text))] for text in sentences]
         context = correction.text
         sentences = [fill(context, word) for word in words] if is_filled else sentences
-    changed = context != answer.context
-    options = [
-        option._replace(
-            sentence=text,
-            published_gold=option.published_gold
-            if same_text(text) == same_text(option.sentence) and not changed
-            else None,
-        )
+    same = same_text(context) == same_text(answer.context)
+    golds = (
+        option.published_gold if same and same_text(text) == same_text(option.sentence) else None
         for option, text in zip(answer.options, sentences, strict=True)
-    ]
-    earlier = (*answer.earlier, answer)
-    return replace(
-        answer,
-        context=context,
-        options=tuple(options),
-        version=correction.at,
-        earlier=earlier,
     )
+    options = tuple(
+        option._replace(sentence=text, published_gold=gold)
+        for option, text, gold in zip(answer.options, sentences, golds, strict=True)
+    )
+    versions = {"version": correction.at, "earlier": (*answer.earlier, answer)}
+    return replace(answer, context=context, options=options, **versions)
 
 
 def _term(answer: Written, terms: Mapping[tuple[str, str], str], known: frozenset[str]) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 Format = Literal["xlsx", "csv"]
-LIST = "-who-gets-which"  # in the names of lists of people
+LIST, TABLES = "-who-gets-which", (".xlsx", ".csv", ".jsonl")  # in the names of files
 Share = list[tuple[Task, int]]
 """Tasks of a table, each with the number of answers that it asks for."""
 
@@ -403,69 +403,62 @@ def import_round(
             is about one of its tasks, a column has slipped down a row, a date could be two days, or
             no round of the campaign has shown that version of the consent text.
     """
+    check_takes_tables(campaign, round, "take tables", back=True)
     before = round_files.refusals(campaign)
-    counts = _deliver(
-        campaign, round, rows, consent=consent, dates=dates, place=place, reporter=reporter
-    )
+    counts = _deliver(campaign, round, rows, place, consent, dates, reporter)
     fold_answers(campaign, reporter=reporter)
     return new_answers(campaign, round, counts, before)
 
 
-def import_folder(
+def import_tables(
     campaign: Campaign,
     round: Round,
-    folder: Path,
+    file: Path,
     *,
     consent: str = "",
     dates: Order | None = None,
     reporter: Reporter = QUIET,
 ) -> tuple[NewAnswers, dict[Path, CurationError]]:
-    """Add the answers of all tables in a folder, as ``import_round`` does for one.
+    """Add the answers of a table, or of all tables in a folder, as ``import_round`` does.
 
-    Hidden files, those that a spreadsheet program keeps beside an open workbook, lists of who gets
-    which, and tables that nobody has filled in are left out.
+    In a folder, lists of who gets which are left out, and so are hidden files and those that a
+    spreadsheet program keeps beside an open workbook.
 
     Returns:
-        What came in; and the tables that could not be imported, each with its error.
+        What came in; and the tables of a folder that could not be imported, each with its error.
 
     Raises:
-        CurationError: there is no table in the folder, or the round takes none.
+        CurationError: the table cannot be imported, there is none in the folder, or the round takes
+            none.
     """
     check_takes_tables(campaign, round, "take tables", back=True)
-    endings = [".xlsx", ".csv", ".jsonl"]
-    tables = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in endings]
-    tables = [t for t in tables if not t.name.startswith((".", "~$")) and LIST not in t.name]
+    tables = [file]
+    if file.is_dir():
+        found = (path for ending in TABLES for path in file.glob(f"[!.~]*{ending}"))
+        tables = sorted(path for path in found if LIST not in path.name)
     if not tables:
-        raise CurationError(f"{folder}: no table in it", f"put {', '.join(endings)} files there")
-    before, counts, failed = round_files.refusals(campaign), Counter[str](), {}
-    words = round_files.read_words(campaign, round.name)
+        raise CurationError(f"{file}: no table in it", f"put {', '.join(TABLES)} files there")
+    before, counts = round_files.refusals(campaign), Counter[str]()
+    words, failed = round_files.read_words(campaign, round.name), dict[Path, CurationError]()
     for path in tables:
         try:
             rows, place = read_answers(path, words, reporter=reporter)
-            new = _deliver(
-                campaign, round, rows, consent=consent, dates=dates, place=place, reporter=reporter
-            )
-            counts.update(new)
-        except NothingFilledInError as error:
-            reporter.note(error.what)
+            counts.update(_deliver(campaign, round, rows, place, consent, dates, reporter))
         except CurationError as error:
+            if path == file:
+                raise
             failed[path] = error
     fold_answers(campaign, reporter=reporter)
     return new_answers(campaign, round, dict(counts), before), failed
-
-
-class NothingFilledInError(CurationError):
-    """Nobody has filled in a row of a table."""
 
 
 def _deliver(
     campaign: Campaign,
     round: Round,
     rows: Sequence[dict[str, Any]],
-    *,
+    place: "TablePlace | None",
     consent: str,
     dates: Order | None,
-    place: "TablePlace | None",
     reporter: Reporter,
 ) -> dict[str, int]:
     """Add the rows of a table to a round's archive; gives how many are new, and how many known."""
@@ -477,7 +470,6 @@ def _deliver(
         settle_person,
     )
 
-    check_takes_tables(campaign, round, "take tables", back=True)
     versions = round_files.consents(campaign)
     if consent and consent not in versions:
         raise CurationError(
@@ -500,7 +492,7 @@ def _deliver(
         reporter.warn(warning)
     rows = [row for row in rows if not forms.is_untouched(file_row(row), round.kind)]
     if not rows:
-        raise NothingFilledInError(
+        raise CurationError(
             f"{where}: nobody has filled in a row",
             "fill in annotator and the answer, as the instructions of the export say",
         )
