@@ -17,6 +17,7 @@ from curation.steps.rounds.fold import ANSWERS, folded_answers
 from curation.steps.rounds.running import open_round
 from curation.steps.step import QUIET, Reporter, run_steps
 from curation.text.item_form import read_blank
+from curation.text.rules import stable_id
 from curation.text.times import now
 
 CONTEXT = "context"
@@ -105,11 +106,14 @@ def correct_item(
     recompute(campaign, computed, reporter)
     planned = _plan(campaign, item, field, text, by.strip(), why.strip(), reporter)
     before = count_all(campaign)
-    agree(planned)
-    lines = [*round_files.read_corrections(campaign), planned.correction]
-    round_files.write_corrections(campaign, lines)
-    run_steps(campaign, ANSWERS, reporter=reporter)
-    asked = _ask_again(campaign, item, planned.correction.at, reporter)
+    if planned.texts:
+        agree(planned)
+        lines = [*round_files.read_corrections(campaign), planned.correction]
+        round_files.write_corrections(campaign, lines)
+        run_steps(campaign, ANSWERS, reporter=reporter)
+    asked = _ask_again(campaign, item, reporter)
+    if not planned.texts and not asked:  # if a call was stopped half-way, the next one asks
+        raise CurationError(f"item {item} has this text already", "nothing is to be changed")
     if failure := recompute(campaign, computed, reporter):
         reporter.warn(f"not all results could be computed again: {failure}; the old ones stay")
     return Corrected(planned, before, count_all(campaign), asked)
@@ -152,8 +156,6 @@ def _plan(
         )
     both = zip(_texts(item), _texts(new), strict=True)
     texts = [pair for pair in both if pair[0] != pair[1]]
-    if not texts:
-        raise CurationError(f"item {id} has this text already", "nothing is to be changed")
     labels = read.read_labels(campaign)
     labels = labels[labels["item"] == id]
     kept = {label.id for label in folded.labels if label.item == id}
@@ -210,7 +212,7 @@ def _texts(item: Item) -> list[str]:
     return [item.context, *(each.sentence for each in item.associations)]
 
 
-def _ask_again(campaign: Campaign, id: str, at: str, reporter: Reporter) -> list[str]:
+def _ask_again(campaign: Campaign, id: str, reporter: Reporter) -> list[str]:
     """Put a changed item into the open rounds of validation that have it; gives their names."""
     items, names = read.read_items(campaign), list[str]()
     item = next(each for each in items if each.id == id)
@@ -225,15 +227,15 @@ def _ask_again(campaign: Campaign, id: str, at: str, reporter: Reporter) -> list
         (task,) = plan.validation(
             [item],
             read.read_terms(campaign),
-            round=f"{round.name} {at}",  # another task than the one with the old words
+            round=stable_id(round.name, *_texts(item)),  # not the task with the old words
             wanted={id: lacks},
             full={id},
             seed=campaign.settings.campaign.seed,
             sealed=people.sealed(people.read_key(campaign.settings.campaign.id)),
         )
-        round_files.rewrite_tasks(campaign, round.name, [*status.tasks, task])
         asked = {**status.asked, task.id: task.wanted}
         round_files.write_asked(campaign, round.name, asked)
+        round_files.rewrite_tasks(campaign, round.name, [*status.tasks, task])
         try:
             open_round(campaign, round.kind, name=round.name, reporter=reporter)
         except CurationError as error:

@@ -132,6 +132,19 @@ def test_on_our_own_pages_people_get_the_new_words(labelled: Desk, tmp_path: Pat
         assert plan.common_link
 
 
+def test_a_correction_that_is_stopped_can_be_repeated(desk: Desk, tmp_path: Path) -> None:
+    first = items(desk)[0]
+    command = ("rounds", "correct", first.id, "--field", "stereotype", "--text", "friendly", *WHO)
+    _, copies = desk.killed(
+        (*command, "--yes"), tmp_path, lambda writes: [*writes[:22:5], writes[30]]
+    )
+    for own in copies:
+        again = own.run(*command, "--yes")
+        assert again.code == 0 or "has this text already" in again.err
+        status = own.status("v")
+        assert (status["void"], status["remaining"], status["asked"]) == (1, 5, 25), own.root
+
+
 def test_it_asks(desk: Desk) -> None:
     first = items(desk)[0]
     command = ("rounds", "correct", first.id, "--field", "stereotype", "--text", "friendly", *WHO)
