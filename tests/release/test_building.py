@@ -400,7 +400,9 @@ def test_every_version_is_named_also_when_it_is_decided_again(built: Desk) -> No
 
 
 def test_versions_are_deleted_only_with_an_erasure(built: Desk) -> None:
-    assert "--releases needs --erase" in built.refused("rounds", "withdraw", "--yes", "ben", "--releases")
+    assert "--releases needs --erase" in built.refused(
+        "rounds", "withdraw", "--yes", "ben", "--releases"
+    )
     other = built.root.parent / "other"
     shutil.move(built.first, other)
     built.first.symlink_to(other)
