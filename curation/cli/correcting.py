@@ -90,7 +90,7 @@ def correct(
     for name in done.asked:
         console.say(f"{name} asks for labels of the new words")
     if planned.labels and not done.asked:
-        console.say("next: curation rounds open validation, for labels of the new words")
+        console.say(f"next: curation rounds open validation --of {planned.correction.round}")
 
 
 def _show(planned: Planned) -> None:

@@ -201,10 +201,10 @@ def _association(item: Item, field: str) -> Association | None:
     for each in item.associations:
         if field == each.id or (each.intent and GOLD_COLUMNS.get(field) == each.intent):
             return each
-    names = [CONTEXT, *(each.id for each in item.associations)]
+    known = any(each.intent for each in item.associations)
+    names = FIELDS if known else (CONTEXT, *(each.id for each in item.associations))
     raise CurationError(
-        f"item {item.id} has no text {field!r}",
-        f"--field is one of {', '.join(FIELDS)} or, if no intent is known, of {', '.join(names)}",
+        f"item {item.id} has no text {field!r}", f"--field is one of {', '.join(names)}"
     )
 
 

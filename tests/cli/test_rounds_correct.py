@@ -1,11 +1,13 @@
 """Corrections of texts, withdrawals that ask, and folders of tables."""
 
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
+from curation.cli.correcting import confirm
 from curation.records import Item, Rejection
 from curation.rounds.platforms.web.store import Store
 from curation.text.rules import stable_id
@@ -156,6 +158,17 @@ def test_it_asks(desk: Desk) -> None:
     assert "5 labels by 5 people no longer count" in shown
     assert "it is a CAT now, and is not one until it has new labels" in shown
     assert "v asks for labels of the new words" in shown
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_what_is_answered_counts(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any, answer: bool
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("typer.confirm", lambda question, err: answer)
+    with nullcontext() if answer else pytest.raises(typer.Exit):
+        confirm("Correct it?", yes=False)
+    assert ("nothing was changed" in capsys.readouterr().out) is not answer
 
 
 def test_what_a_withdrawal_will_do(desk: Desk) -> None:
