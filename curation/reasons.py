@@ -42,7 +42,7 @@ REASONS: dict[str, str] = {
     "unknown_label": "the label is not one of the allowed labels",
     "unknown_item": "the label is for an item that does not exist or was refused",
     "unknown_association": "the label is for an association that its item does not have",
-    "text_changed": "the writer changed the words after this label was given",
+    "text_changed": "the words were changed after this label was given",
     "own_item": "the validator wrote this item",
     "skipped": "the person skipped the task without an answer",
     "unknown_task": "the answer is for a task that is not in its round",

@@ -302,6 +302,23 @@ class Standing(Record):
     delete_releases: bool = False
 
 
+class Correction(Record):
+    """A line of ``corrections.jsonl``: a text of an item that the team has changed, and why.
+
+    ``association`` is the association's id; None for the context. ``by`` is the pseudonym of who
+    changed it, ``writer`` that of the item's writer, and ``round`` the item's round.
+    """
+
+    item: Id
+    round: Id
+    association: Id | None = None
+    text: Text
+    by: Id
+    why: Text
+    at: Timestamp
+    writer: str | None = None
+
+
 class Dealing(Record):
     """A line of ``dealt.jsonl``: tasks that went out in a table, or that were taken back.
 
@@ -647,6 +664,7 @@ ON_DISK: tuple[type[Record], ...] = (
     *(Event, Count, Entity, Term, Task, Round, Item, Label, Review, Flag, Answer, Typing),
     *(InstructionChecks, Person),
     *(Standing, Dealing, Decision, Cat, Annotation, Score, Pitfall, Rejection, Manifest),
+    Correction,
     Passage,
     GroupLabel,
     Bias,

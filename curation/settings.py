@@ -333,6 +333,9 @@ class RoundSettings(Section):
     budget: Annotated[Amount, Field(ge=0, description="what all rounds may cost; 0: no budget")] = (
         0.0
     )
+    wage_floor: Annotated[
+        Amount, Field(ge=0, description="least pay for an hour of work; 0: no floor")
+    ] = 0.0
 
     @check_model(mode="after")
     def _has_few_checks(self) -> "RoundSettings":

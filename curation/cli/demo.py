@@ -87,7 +87,7 @@ def demo(
     step("decisions agreement", agreement, folder)
     show("rounds exclude validator-77 --reason 'says the same of everything'")
     rounds.exclude("validator-77", folder, reason="says the same of everything")
-    step("rounds withdraw writer-13", rounds.withdraw, "writer-13", folder)
+    step("rounds withdraw writer-13 --yes", rounds.withdraw, "writer-13", folder, yes=True)
     step("decisions split", split, folder)
     cats = measures.ChosenCats(campaign=folder)
     step("measures statistics", measures.statistics, cats)

@@ -260,7 +260,7 @@ def progress(
 
     Pace is the number of answers per day over the last seven days, or since the first answer. The
     end is when the last missing answer comes in at that pace. Cost is the pay for every answer,
-    refused or not.
+    refused or not; all that a person sent for one task is one answer.
 
     Args:
         round: the round.
@@ -286,7 +286,7 @@ def progress(
     undecided = sum(decide(v, needed=needed, of=of).reason == "too_few_labels" for v in three)
     is_validation = round.kind == "validation"
     done = sum(not n for id, n in lack.items() if id not in void)
-    paid = sum(a.code not in NO_PAY for a in answers)
+    paid = len({(a.task, a.annotator) for a in answers if a.code not in NO_PAY})
     return Progress(
         round=round.name,
         kind=round.kind,

@@ -107,9 +107,9 @@ def stages(
     step("run", "run")
     step("exclude", "rounds", "exclude", "val-3", "--reason", "asleep")
     step("undo", "rounds", "exclude", "val-3", "--undo")
-    step("withdraw", "rounds", "withdraw", "val-4")
+    step("withdraw", "rounds", "withdraw", "--yes", "val-4")
     step("pay", "rounds", "pay")
-    step("erase", "rounds", "withdraw", WRITERS[1], "--erase")
+    step("erase", "rounds", "withdraw", "--yes", WRITERS[1], "--erase")
     assert tuple(found) == NAMES
     return found
 

@@ -288,7 +288,7 @@ def test_who_wrote_in_tables_is_the_same_person_here(desk: Desk) -> None:
     # Another spelling of a person's name is no second person, and a new number is nobody's.
     again = desk.say("rounds", "links", "v", "--people", desk.listed("Ann"))
     assert (again["new"], read_csv(Path(again["file"]))[0]["link"]) == (0, rows[0]["link"])
-    desk.say("rounds", "withdraw", "ann")
+    desk.say("rounds", "withdraw", "--yes", "ann")
     for name in ("ann", "Ann"):
         said = desk.refused("rounds", "links", "v", "--people", desk.listed(name))
         assert f"{name!r} is out of the campaign (withdrawn)" in said
@@ -324,13 +324,13 @@ def test_a_name_of_two_people_reaches_neither(desk: Desk) -> None:
     both = f"'ann' is the name of several people: {', '.join(sorted((other.pseudonym, writer)))}\n"
     for command in (
         ("exclude", "ann", "--reason", "bot"),
-        ("withdraw", "ann"),
-        ("withdraw", "ann", "--erase"),
+        ("withdraw", "--yes", "ann"),
+        ("withdraw", "--yes", "ann", "--erase"),
     ):
         assert both in desk.refused("rounds", *command)
     assert not (desk.rounds / "standing.jsonl").exists()
     for person in (writer, other.pseudonym):
-        assert desk.say("rounds", "withdraw", person, "--erase")["person"] == person
+        assert desk.say("rounds", "withdraw", "--yes", person, "--erase")["person"] == person
     assert writer not in {item.writer for item in desk.records("w/items.jsonl", Item)}
     with opened_store(open_campaign(desk.root)) as store:
         assert store.people() == []
@@ -344,7 +344,7 @@ def test_one_erasure_reaches_all_of_a_person(desk: Desk) -> None:
         store.consent(ann.id, "v", at=time.time())
         assert work(store, "v", ann, labelled(desk.golds())) == 1
     assert desk.say("rounds", "pull", "v")["new"] == 1
-    assert desk.say("rounds", "withdraw", "ann", "--erase")["erased"] == 1 + 2
+    assert desk.say("rounds", "withdraw", "--yes", "ann", "--erase")["erased"] == 1 + 2
     with opened_store(open_campaign(desk.root)) as store:
         assert (store.people(), store.lines("v", all=True)) == ([], [])
     raw = b"".join(path.read_bytes() for path in desk.rounds.glob("*/raw/*"))

@@ -48,7 +48,7 @@ from curation.work.engine import uncollected
 
 __all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "Rules", "fold", "lines"]
 
-ALGORITHM = 13
+ALGORITHM = 14
 
 
 class Folded(NamedTuple):
@@ -115,6 +115,9 @@ def _fold(parsed: Iterable[tuple[str, ParsedAnswer]], gate: Gate) -> Folded:
         if answer.source == "stereoset"
         for label in published_labels(answer)
     )
+    for id, corrections in gate.rules.corrections.items():
+        for correction in corrections if id not in items.known else ():
+            gate.leave_out(correction, "unknown_item", f"there is no item {id} any more")
     every = merge(given, published, key=lambda pair: pair[1].place)
     labels, flags = fold_labels(every, items, gate)
     reviews = _reviews(reviewed, gate)

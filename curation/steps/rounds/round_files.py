@@ -23,6 +23,7 @@ from curation.formats.table_words import Sections, Words, round_words, shipped_w
 from curation.records import (
     FAILS,
     Answer,
+    Correction,
     Dealing,
     Flag,
     InstructionChecks,
@@ -279,6 +280,22 @@ def standing_file(campaign: Campaign) -> Path:
 def read_standing(campaign: Campaign) -> list[Standing]:
     """The decisions about people, in order."""
     return read_records(standing_file(campaign), Standing, missing_ok=True)
+
+
+def corrections_file(campaign: Campaign) -> Path:
+    """The file that lists the texts of items that the team has changed."""
+    return campaign.rounds / "corrections.jsonl"
+
+
+def read_corrections(campaign: Campaign) -> list[Correction]:
+    """The texts of items that the team has changed, in order."""
+    return read_records(corrections_file(campaign), Correction, missing_ok=True)
+
+
+def write_corrections(campaign: Campaign, corrections: Iterable[Correction]) -> None:
+    """Write the list of corrections, all at once."""
+    with writing(corrections_file(campaign), private=True) as file:
+        file.writelines(map(dump_line, corrections))
 
 
 def read_texts(campaign: Campaign, name: str) -> Sections | None:

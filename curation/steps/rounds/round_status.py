@@ -461,6 +461,22 @@ def figures(campaign: Campaign, status: RoundStatus) -> RoundFigures:
     )
 
 
+def about_budget(campaign: Campaign) -> str:
+    """What all rounds that were opened here cost, against the budget; empty if there is none."""
+    budget = campaign.settings.rounds.budget
+    if not budget:
+        return ""
+    rounds = [
+        progress_of(campaign, read_status(campaign, r)) for r in round_files.map_rounds(campaign)
+    ]
+    now, in_all = sum(p.cost for p in rounds), sum(p.cost_in_all for p in rounds)
+    over = f", {in_all - budget:,.2f} more than the budget" if in_all > budget else ""
+    return (
+        f"budget: {now:,.2f} of {budget:,.2f} {campaign.settings.rounds.currency} "
+        f"({now / budget:.0%}); with the answers still to come {in_all:,.2f}{over}"
+    )
+
+
 def received(status: RoundStatus) -> Counter[str]:
     """By task id, how many of the answers asked for came in, valid or not."""
     from curation.rounds import progress
