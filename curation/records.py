@@ -165,7 +165,8 @@ class Round(Record):
 
     ``answers`` is the final number of answers per task. With ``labels`` "needed", fewer are
     requested first, and more only if the decision is still open. ``server`` and ``project`` say
-    where it runs. ``domains``, ``terms`` and ``of`` are its options.
+    where it runs. ``domains``, ``terms`` and ``of`` are its options. The items of a ``pilot``
+    become CATs only if the settings say so.
     """
 
     name: Id
@@ -182,6 +183,7 @@ class Round(Record):
     domains: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     of: tuple[str, ...] = ()
+    pilot: bool = False
     opened_at: Timestamp | None = None
     closed_at: Timestamp | None = None
 
