@@ -1,39 +1,36 @@
 """What a budget buys: terms, items, people's hours, kept CATs, and the interval of ss to expect.
 
-The figures that a plan is made from come from the paper, from the user, or from a pilot
-(``pilot_figures``). docs/rounds.md, "Plan a campaign", has the formulas.
+docs/rounds.md, "Plan a campaign", has the formulas and where each of them comes from.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from curation.files import CurationError
-from curation.records import GOLDS, VALUES, Gold
+from curation.records import Gold
 from curation.rounds.plan import further
-from curation.stats.intervals import FEW, t_quantile, wilson
+from curation.stats.intervals import FEW, mean_and_error, t_quantile, wilson
 from curation.stats.power import spread
-from curation.text.rules import Votes, chance_of_agreement, decide
+from curation.text.rules import Votes, Work, chance_of_agreement, decide
 
-KEPT, AGREEMENT = 0.83, 0.785  # ACL §4.3 and the mean of Table 10
-PAPER_TERMS, PAPER_CATS = 321, 26  # ACL Table 1: terms, and kept CATs of a term and kind
 MANY = 1_000_000  # degrees of freedom of a figure that no pilot measured
-UNSURE = 0.1  # half-width of the interval of a retention that no pilot measured; see ``expected``
+UNSURE = 0.1  # half the width of the interval of an expected retention
 ALIKE = 3.0  # how alike items are in how far people agree on them; see ``drawn_items``
 DRAWN = 600  # items that are drawn to see how many labels decide an item
-PATIENCE = 5  # a task longer than this many medians counts as this long: the person was away
+DONE_FOR: tuple[Work, ...] = ("write", "label")  # what people do for an item
 
-Range = tuple[float, float]
 Label = tuple[int, int, int]
 """What one person says of an item's associations: numbers of ``VALUES``."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A mean per item, and how well it is known.
+    """A number that a plan is made from; mostly a mean per item, and how well it is known.
 
     ``error`` is the standard error of the mean, with ``df`` degrees of freedom. ``between`` is the
     variance of terms' true means, ``within`` that of items around the mean of their term.
@@ -46,200 +43,128 @@ class Figure:
     within: float = 0.0
     df: int = MANY
 
-    @property
-    def is_measured(self) -> bool:
-        """Whether a pilot measured it."""
-        return self.df < MANY
+    def ahead(self, terms: int, items: int) -> float:
+        """The variance of the mean over N new terms, with ``items`` each, around this mean."""
+        return self.error**2 + (self.between + self.within / items) / max(terms, 1)
 
-    def half_width(self, terms: int, items: float) -> float:
+    def half_width(self, terms: int, items: int) -> float:
         """Half the 95 % prediction interval of the mean over N new terms, with ``items`` each."""
-        new = (self.between + self.within / items) / terms
-        return t_quantile(0.95, self.df) * math.sqrt(self.error**2 + new)
+        return t_quantile(0.95, self.df) * math.sqrt(self.ahead(terms, items))
 
 
-class Times(NamedTuple):
-    """Seconds of a task: the median, for the pay, and the mean, for the hours."""
+Figures = Mapping[str, Figure]
+"""The figures of a plan, by name.
 
-    median: float
-    mean: float
-    source: str
-
-
-@dataclass(frozen=True)
-class Basis:
-    """What a plan is made from.
-
-    Attributes:
-        retention: share of the written items that become CATs.
-        agreement: the chance that two labels of a stereotype are the same, as ACL Table 10.
-        writes: paid answers for one accepted item.
-        labels: paid answers with labels for one item.
-        fewer: the same with ``labels = "needed"``.
-        write: the time of an item; None if it is not known.
-        label: the time of one item's labels; None if it is not known.
-    """
-
-    retention: Figure
-    agreement: Figure
-    writes: Figure
-    labels: Figure
-    fewer: Figure
-    write: Times | None = None
-    label: Times | None = None
+Of an item: retention (the share that become CATs), labels (answers that count), fewer (the same if
+only the needed are asked for). Of an accepted answer: write_paid and label_paid (answers that are
+paid until there is one), pay_write and pay_label, write_seconds and label_seconds (mean; left out
+if not known). Of the whole: fee (a share of the pay), ss (of a model, in per cent), between
+(standard deviation of the terms' true ss, in points).
+"""
 
 
-@dataclass(frozen=True)
-class Wish:
-    """What a team has and wants.
-
-    Attributes:
-        budget: the money, in any currency.
-        pay_write: pay for an item.
-        pay_label: pay for one item's labels.
-        fee: what a platform takes, as a share of the pay.
-        terms: how many terms there are, by domain.
-        items: items to write of each kind for each term; more if the budget buys more.
-        kinds: how many kinds of CATs: 1 or 2.
-        more: whether more items are written if money is left for all terms.
-        ss: the ss that is expected of a model, in per cent.
-        between: the standard deviation of the terms' true ss, in points.
-    """
-
-    budget: float
-    pay_write: float
-    pay_label: float
-    terms: Mapping[str, int]
-    fee: float = 0.0
-    items: int = 5
-    kinds: int = 2
-    more: bool = True
-    ss: float = 60.0
-    between: float = 5.0
-
-
-@dataclass(frozen=True)
-class Part:
-    """What a domain gets, or the whole. Ranges are 95 % intervals; ``ss`` is half the width."""
+class Part(NamedTuple):
+    """What a domain gets, or the whole; ``kept_range`` is a 95 % interval, ``ss`` half of one."""
 
     domain: str
     terms: int
     items: int
     kept: float
-    kept_range: Range
+    kept_range: tuple[float, float]
     ss: float | None
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A plan; ``items`` is per term and kind, and ``hours`` is None if times are not known.
-
-    ``narrower`` has half the width of the interval of ss that each change gives.
-    """
+class Plan(NamedTuple):
+    """A plan; ``items`` is per term and kind, and hours are None if a time is not known."""
 
     whole: Part
     domains: list[Part]
     items: int
-    item_cost: float
     cost: float
-    cost_range: Range
-    write_answers: float
-    label_answers: float
-    write_hours: float | None
-    label_hours: float | None
-    narrower: dict[str, float | None] = field(default_factory=dict)
-
-    @property
-    def hours(self) -> float | None:
-        """All hours; None if a time is not known."""
-        if self.write_hours is None or self.label_hours is None:
-            return None
-        return self.write_hours + self.label_hours
+    cost_range: tuple[float, float]
+    answers: dict[Work, float]
+    hours: dict[Work, float | None]
 
 
 # --- the plan -------------------------------------------------------------------------------------
 
 
-def make_plan(wish: Wish, basis: Basis, *, changes: bool = True) -> Plan:
+def make_plan(
+    budget: float,
+    terms: Mapping[str, int],
+    figures: Figures,
+    *,
+    items: int = 5,
+    kinds: int = 2,
+    more: bool = True,
+) -> Plan:
     """What a budget buys.
 
     If the budget does not reach for ``items`` items on all terms, there are fewer terms: with a
-    fixed number of items, more terms give a narrower interval of ss than more items. If it buys
-    more, there are more items.
+    fixed number of items, more terms give a narrower interval of ss than more items.
 
     Args:
-        wish: what the team has and wants.
-        basis: what the plan is made from.
-        changes: also compute what makes the interval of ss narrower.
+        budget: the money.
+        terms: how many terms there are, by domain.
+        figures: what the plan is made from.
+        items: items to write of each kind on each term.
+        kinds: how many kinds of CATs: 1 or 2.
+        more: whether more items are written if money is left for all terms.
 
     Raises:
         CurationError: the budget buys less than one item of each kind.
     """
-    pays = ((wish.pay_write, basis.writes), (wish.pay_label, basis.labels))
-    one = (1 + wish.fee) * sum(pay * figure.mean for pay, figure in pays)
-    buys = math.floor(wish.budget / one / wish.kinds + 1e-9)  # items of each kind
+    pays = {work: (1 + figures["fee"].mean) * figures[f"pay_{work}"].mean for work in DONE_FOR}
+    answers = {work: _answers(work, figures) for work in DONE_FOR}
+    one = sum(pay * answers[work].mean for work, pay in pays.items())
+    buys = math.floor(budget / one / kinds + 1e-9)
     if not buys:
         raise CurationError(
-            f"a budget of {wish.budget:,.2f} buys less than one item of each kind",
-            f"one item costs {one:,.2f} with its labels: raise the budget, or name one --kind",
+            f"a budget of {budget:,.2f} buys less than one item of each kind",
+            f"an item costs {one:,.2f} with its labels: raise the budget, or name one --kind",
         )
-    items = min(wish.items, buys)
-    terms = min(sum(wish.terms.values()), buys // items)
-    if wish.more and terms == sum(wish.terms.values()):
-        items = buys // terms
-    each = items * wish.kinds
-    halves = (pay * figure.half_width(terms, each) for pay, figure in pays)
-    half = (1 + wish.fee) * math.hypot(*halves)
-    whole = _part("all", terms, each, wish, basis)
-    writes, labels = (whole.items * figure.mean for _, figure in pays)
-    return Plan(
-        whole=whole,
-        domains=[
-            _part(domain, n, each, wish, basis) for domain, n in shared(terms, wish.terms).items()
-        ],
-        items=items,
-        item_cost=one,
-        cost=whole.items * one,
-        cost_range=(whole.items * max(one - half, 0.0), whole.items * (one + half)),
-        write_answers=writes,
-        label_answers=labels,
-        write_hours=basis.write and writes * basis.write.mean / 3600,
-        label_hours=basis.label and labels * basis.label.mean / 3600,
-        narrower=_narrower(wish, basis, terms, items) if changes else {},
+    items, total = min(items, buys), sum(terms.values())
+    count = min(total, buys // items)
+    if more and count == total:
+        items = buys // total
+    each = items * kinds
+    whole = _part("all", count, each, figures)
+    in_all = {work: whole.items * of.mean for work, of in answers.items()}
+    hours = {
+        work: n * figures[time].mean / 3600 if (time := f"{work}_seconds") in figures else None
+        for work, n in in_all.items()
+    }
+    half = math.hypot(*(pay * answers[work].half_width(count, each) for work, pay in pays.items()))
+    ends = (whole.items * max(one - half, 0.0), whole.items * (one + half))
+    domains = [_part(name, n, each, figures) for name, n in shared(count, terms).items()]
+    return Plan(whole, domains, items, whole.items * one, ends, in_all, hours)
+
+
+def _answers(work: Work, figures: Figures) -> Figure:
+    """The answers that are paid for one item."""
+    paid, labels = figures[f"{work}_paid"], figures["labels"]
+    if work == "write":
+        return paid
+    return Figure(
+        labels.mean * paid.mean,
+        "",
+        math.hypot(labels.error * paid.mean, labels.mean * paid.error),
+        labels.between * paid.mean**2,
+        labels.within * paid.mean**2,
+        min(labels.df, paid.df),
     )
 
 
-def _part(domain: str, terms: int, each: int, wish: Wish, basis: Basis) -> Part:
+def _part(domain: str, terms: int, each: int, figures: Figures) -> Part:
     """What N terms give, with ``each`` items of all kinds on each."""
-    items, share = terms * each, basis.retention.mean
-    half = basis.retention.half_width(terms, each) if terms else 0.0
-    low, high = (items * min(max(share + side, 0.0), 1.0) for side in (-half, half))
-    ss = ss_half_width(terms, each, share, ss=wish.ss, between=wish.between)
-    return Part(domain, terms, items, items * share, (low, high), ss)
+    items, share = terms * each, figures["retention"]
+    n = (share.between + share.within) / share.ahead(terms, each)  # items that say as much
+    ends = wilson(share.mean, n, t_quantile(0.95, share.df))
+    ss = ss_half_width(terms, each, figures)
+    return Part(domain, terms, items, items * share.mean, (items * ends[0], items * ends[1]), ss)
 
 
-def _narrower(wish: Wish, basis: Basis, terms: int, items: int) -> dict[str, float | None]:
-    """Half the width of the interval of ss after each change."""
-
-    def after(basis: Basis = basis, **changed: object) -> float | None:
-        return make_plan(replace(wish, **changed), basis, changes=False).whole.ss  # type: ignore[arg-type]
-
-    ways = {"twice the budget": after(budget=2 * wish.budget)}
-    if basis.fewer.mean < basis.labels.mean:
-        ways['labels = "needed"'] = after(replace(basis, labels=basis.fewer))
-    if items > 1:
-        more = {domain: 3 * n for domain, n in wish.terms.items()}
-        ways["half the items on each term, on twice as many terms"] = after(
-            items=math.ceil(items / 2), terms=more, more=False
-        )
-    ways["any number of items on these terms, at best"] = ss_half_width(
-        terms, 10_000, 1.0, ss=wish.ss, between=wish.between
-    )
-    return ways
-
-
-def ss_half_width(
-    terms: int, items: int, retention: float, *, ss: float = 60.0, between: float = 5.0
-) -> float | None:
+def ss_half_width(terms: int, items: int, figures: Figures) -> float | None:
     """Half the width, in points, that the 95 % interval of ss has on average.
 
     The interval is that of ``stats.intervals.share_interval`` over terms. A term's ss has the
@@ -250,31 +175,45 @@ def ss_half_width(
     Args:
         terms: how many terms.
         items: written items on each, of all kinds.
-        retention: share of the items that become CATs.
-        ss: expected, in per cent.
-        between: standard deviation of the terms' true ss, in points.
+        figures: with retention, ss and between.
 
     Returns:
         None with fewer than two terms.
-
-    >>> round(ss_half_width(40, 5, 1.0, ss=50.0), 1)
-    7.1
     """
-    none = (1 - retention) ** items
-    units = terms * (1 - none)
+    kept, share = min(figures["retention"].mean, 1 - 1e-9), figures["ss"].mean / 100
+    units = terms * (1 - (1 - kept) ** items)
     if units < 2:
         return None
     sizes = np.arange(1, items + 1)
-    share = ss / 100
-    inverse = 1 / items
-    if retention < 1:
-        steps = np.log((items - sizes + 1) / sizes * retention / (1 - retention))
-        chances = np.exp(items * math.log(1 - retention) + np.cumsum(steps))
-        inverse = float((chances / sizes).sum() / chances.sum())
-    within = share * (1 - share) - (between / 100) ** 2
-    variance = ((between / 100) ** 2 + max(within, 0.0) * inverse) / units
-    low, high = wilson(share, share * (1 - share) / variance, t_quantile(0.95, round(units) - 1))
+    ratios = (items - sizes + 1) / sizes * kept / (1 - kept)  # of the binomial's neighbours
+    chances = np.cumsum(np.log(ratios))
+    chances = np.exp(chances - chances.max())
+    inverse = float((chances / sizes).sum() / chances.sum())
+    between = (figures["between"].mean / 100) ** 2
+    within = max(share * (1 - share) - between, 0.0)
+    n = share * (1 - share) * units / (between + within * inverse)
+    low, high = wilson(share, n, t_quantile(0.95, round(units) - 1))
     return 50 * (high - low)
+
+
+def narrower(
+    budget: float, terms: Mapping[str, int], figures: Figures, *, items: int = 5, kinds: int = 2
+) -> dict[str, float | None]:
+    """What makes the interval of ss narrower: half its width after each change of the plan."""
+
+    def half(budget: float, terms: Mapping[str, int], figures: Figures, items: int) -> float | None:
+        return make_plan(budget, terms, figures, items=items, kinds=kinds).whole.ss
+
+    fewer, many = (
+        {**figures, "labels": figures["fewer"]},
+        {name: 3 * n for name, n in terms.items()},
+    )
+    some = math.ceil(make_plan(budget, terms, figures, items=items, kinds=kinds).items / 2)
+    return {
+        "twice the budget": half(2 * budget, terms, figures, items),
+        'labels = "needed"': half(budget, terms, fewer, items),
+        f"more terms, with {some} items of a kind on each": half(budget, many, figures, some),
+    }
 
 
 def shared(total: int, of: Mapping[str, int]) -> dict[str, int]:
@@ -295,18 +234,20 @@ def shared(total: int, of: Mapping[str, int]) -> dict[str, int]:
 
 
 class PilotItem(NamedTuple):
-    """An item that a pilot labelled.
+    """An item that people labelled.
 
     Attributes:
         term: its term.
-        labels: what people say of it, in order of submission.
-        paid: answers with labels that came in for it, with those that were refused.
+        writer: who wrote it.
+        people: who labelled it, in order of submission.
+        labels: what each of them says.
         intents: what its writer meant, if each gold label must equal it.
     """
 
     term: str
+    writer: str
+    people: Sequence[str]
     labels: Sequence[Label]
-    paid: int
     intents: tuple[Gold | None, ...] | None = None
 
 
@@ -317,55 +258,115 @@ def expected(share: float, source: str) -> Figure:
 
 def measured(terms: Sequence[str], values: Sequence[float], source: str) -> Figure:
     """The mean over the terms of a pilot; over its items if it has fewer than five terms."""
-    _, codes = np.unique(np.asarray(terms), return_inverse=True)
-    by_term = len(set(terms)) >= FEW
+    names, codes = np.unique(np.asarray(terms), return_inverse=True)
+    by_term = len(names) >= FEW
     of = spread(codes if by_term else np.arange(len(values)), np.asarray(values, float))
     between, within = (of.between, of.within or 0.0) if by_term else (0.0, of.of_means)
-    error = math.sqrt(of.of_means / of.terms)
-    return Figure(of.mean, source, error, between, within, of.terms - 1)
+    return Figure(of.mean, source, math.sqrt(of.of_means / of.terms), between, within, of.terms - 1)
+
+
+def _added(people: Sequence[str], effects: Sequence[float], each: int) -> float:
+    """The variance that people add to the mean: those of a pilot, and as many others after it.
+
+    Args:
+        people: whose effect it is.
+        effects: of single answers; the variance between people's true means is computed from them.
+        each: how many people have an effect on an item.
+    """
+    names, codes = np.unique(np.asarray(people), return_inverse=True)
+    if len(names) < 2:
+        return 0.0
+    return 2 * each**2 * spread(codes, np.asarray(effects, float)).between / len(names)
+
+
+def paid_figure(paid: Sequence[int], accepted: Sequence[int], source: str) -> Figure:
+    """The answers that are paid for an accepted one, over the people of a pilot.
+
+    The campaign has other people. It is taken to have as many, so that the error is √2 times that
+    of the pilot's mean.
+
+    Args:
+        paid: by person, how many answers are paid.
+        accepted: how many of these were accepted.
+        source: where they come from.
+    """
+    mean, error = mean_and_error(np.asarray(paid, float), np.asarray(accepted, float))
+    return Figure(mean, source, math.sqrt(2) * error, df=len(paid) - 1)
 
 
 def label_figures(
-    items: Sequence[PilotItem], *, needed: int, of: int, sample: float, free: int, source: str
-) -> tuple[Figure, Figure]:
-    """Paid answers with labels for one item: if all labels are asked for, and only the needed.
+    items: Sequence[PilotItem],
+    *,
+    needed: int = 3,
+    of: int = 5,
+    sample: float = 0.15,
+    free: int = 0,
+    source: str = "",
+) -> dict[str, Figure]:
+    """What the labels on a pilot's items show: retention, agreement, labels and fewer.
+
+    Retention's error is at least that of a random sample of two more items, one kept and one not:
+    if a small pilot keeps all its items, a campaign need not. Writers and validators add to it. A
+    writer's effect is that on kept items. A validator's effect on an item is how far its outcome
+    changes if the next person's labels stand for the validator's.
 
     Args:
-        items: the pilot's items, or ``drawn_items``.
+        items: the pilot's items, or ``drawn_items``. Items that are not decided are left out.
         needed: votes that make a gold label.
         of: labels that count for an association.
-        sample: with needed labels, the share of items that get all labels anyway.
+        sample: if only needed labels are asked for, the share of items that get all anyway.
         free: how many of the labels are not asked for: 1 if the writer's intent counts.
         source: where the items come from.
+
+    Raises:
+        CurationError: fewer than two items are decided.
     """
-    extra = [each.paid / max(len(each.labels) - free, 1) for each in items]
-    stops = [_answers_until_decided(each, needed, of, free) for each in items]
-    terms = [each.term for each in items]
-    all_ = [(of - free) * factor for factor in extra]
-    fewer = [
-        (sample * (of - free) + (1 - sample) * n) * factor
-        for n, factor in zip(stops, extra, strict=True)
-    ]
-    return measured(terms, all_, source), measured(terms, fewer, source)
-
-
-def _answers_until_decided(item: PilotItem, needed: int, of: int, free: int) -> int:
-    taken = free
-    while more := further(_votes(item.labels[:taken]), needed=needed, of=of, intents=item.intents):
-        if taken + more > len(item.labels):
-            return of - free if taken < len(item.labels) else taken - free
-        taken += more
-    return taken - free
+    terms, rows, writers, effects = list[str](), [], list[str](), list[tuple[str, float]]()
+    for each in items:
+        labels = list(each.labels[:of])
+        votes = _votes(labels)
+        outcome = decide(votes, needed=needed, of=of, intents=each.intents)
+        if outcome.reason != "too_few_labels":
+            stop = free
+            while more := further(
+                _votes(labels[:stop]), needed=needed, of=of, intents=each.intents
+            ):
+                stop += more
+            stops = sample * (of - free) + (1 - sample) * (stop - free)
+            alike = chance_of_agreement(max(votes))  # most often called a stereotype
+            terms.append(each.term)
+            writers.append(each.writer)
+            for place in range(free, of) if len(labels) == of else ():
+                swapped = [*labels[:place], labels[place + 1 - of], *labels[place + 1 :]]
+                other = decide(_votes(swapped), needed=needed, of=of, intents=each.intents).kept
+                effects.append((each.people[place - free], outcome.kept - other))
+            rows.append((outcome.kept, alike, of - free, stops))
+    if len(rows) < 2:
+        raise CurationError(
+            f"{source}: fewer than two items have enough labels to be decided",
+            "collect their labels: «curation rounds open validation --name pilot-labels»",
+        )
+    columns = zip(
+        ("retention", "agreement", "labels", "fewer"), zip(*rows, strict=True), strict=True
+    )
+    figures = {name: measured(terms, values, source) for name, values in columns}
+    kept, share = figures["retention"], (sum(row[0] for row in rows) + 1) / (len(rows) + 2)
+    least = share * (1 - share)
+    added = _added(writers, [row[0] for row in rows], 1)
+    added += _added([name for name, _ in effects], [n for _, n in effects], of - free)
+    error = math.sqrt(max(kept.error**2, least / len(rows)) + added)
+    within = max(kept.within, least)
+    figures["retention"] = Figure(kept.mean, source, error, kept.between, within, kept.df)
+    return figures
 
 
 def _votes(labels: Sequence[Label]) -> list[Votes]:
-    votes = np.zeros((3, len(VALUES)), int)
-    for label in labels:
-        votes[range(3), label] += 1
-    return [(s, a, u, r) for s, a, u, r in votes.tolist()]
+    """The votes of each association."""
+    three = [Counter(label[place] for label in labels) for place in range(3)]
+    return [(votes[0], votes[1], votes[2], votes[3]) for votes in three]
 
 
-def drawn_items(agreement: float, of: int, *, free: int = 0) -> list[PilotItem]:
+def drawn_items(agreement: float, of: int) -> list[PilotItem]:
     """Items as people would label them who agree so far, for a plan before a pilot.
 
     All labels on an item are right with the same probability p, and wrong ones are shared out
@@ -384,52 +385,5 @@ def drawn_items(agreement: float, of: int, *, free: int = 0) -> list[PilotItem]:
     wrong = rng.random((DRAWN, of, 3)) >= right
     values = (np.arange(3) + wrong * rng.integers(1, 3, wrong.shape)) % 3
     return [
-        PilotItem("drawn", [(a, b, c) for a, b, c in item], of - free) for item in values.tolist()
+        PilotItem("", "", [""] * of, [(a, b, c) for a, b, c in item]) for item in values.tolist()
     ]
-
-
-def retention(items: Sequence[PilotItem], *, needed: int, of: int, source: str) -> Figure:
-    """The share of a pilot's decided items that are kept, over its terms.
-
-    Its error is at least that of a random sample of two more items, one kept and one not: if a small
-    pilot keeps all its items, a campaign need not.
-
-    Raises:
-        CurationError: fewer than two items are decided.
-    """
-    outcomes = [
-        (each.term, decide(_votes(each.labels[:of]), needed=needed, of=of, intents=each.intents))
-        for each in items
-    ]
-    done = [(term, way.kept) for term, way in outcomes if way.reason != "too_few_labels"]
-    if len(done) < 2:
-        raise CurationError(
-            f"{source}: fewer than two of the pilot's items have enough labels to be decided",
-            "collect their labels: «curation rounds open validation --name pilot-labels»",
-        )
-    n, kept = len(done), [float(is_kept) for _, is_kept in done]
-    figure = measured([term for term, _ in done], kept, source)
-    share = (sum(kept) + 1) / (n + 2)
-    least = share * (1 - share)
-    error = max(figure.error, math.sqrt(least / n))
-    return replace(figure, error=error, within=max(figure.within, least))
-
-
-def agreement_of(items: Sequence[PilotItem], source: str) -> Figure:
-    """The chance that two labels of a stereotype are the same, over a pilot's items."""
-    alike = [
-        chance_of_agreement(votes)
-        for each in items
-        for votes in _votes(each.labels)
-        if max(votes) == votes[VALUES.index(GOLDS[0])] > 0
-    ]
-    return Figure(float(np.mean(alike)) if alike else 0.0, source)
-
-
-def times_of(seconds: Sequence[float], source: str) -> Times | None:
-    """The time of a task, by the answers whose time is known; None if there are none."""
-    if not len(seconds):
-        return None
-    median = float(np.median(seconds))
-    capped = np.minimum(np.asarray(seconds, float), PATIENCE * median)
-    return Times(median, float(capped.mean()), source)
