@@ -68,9 +68,9 @@ class World:
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
-        self.clear = rng.uniform(1.6, 2.6)  # how clear items are on average, in logits
-        self.of_terms, self.of_writers = rng.uniform(0.1, 0.6), rng.uniform(0.1, 0.5)
-        self.of_items, self.of_people = rng.uniform(0.5, 1.1), rng.uniform(0.2, 0.6)
+        self.clear = rng.uniform(1.6, 2.2)  # how clear items are on average, in logits
+        self.of_terms, self.of_writers = rng.uniform(0.1, 0.5), rng.uniform(0.1, 0.4)
+        self.of_items, self.of_people = rng.uniform(0.5, 1.1), rng.uniform(0.2, 0.5)
         self.refusal, self.lost = rng.uniform(0.0, 0.15), rng.uniform(0.0, 0.08)
         self.confused = rng.uniform(0.5, 0.9)  # stereotype and anti-stereotype are mixed up most
 
@@ -126,6 +126,7 @@ def carry_out(world: World, terms: int, each: int, *, needed_only: bool) -> Outc
 class Campaign(NamedTuple):
     """One campaign: whether the plan's intervals held, and how wide they are."""
 
+    retention: float
     kept_held: bool
     cost_held: bool
     kept_half: float
@@ -148,7 +149,7 @@ def simulate(
     """
     rng = np.random.default_rng(seed)
     world = World(rng)
-    shown = world.work(*pilot, writers=20, validators=25)
+    shown = world.work(*pilot, writers=30, validators=40)
     items = [
         PilotItem(str(term), str(writer), [*map(str, people)], [(a, b, c) for a, b, c in said])
         for term, writer, people, said in zip(
@@ -178,6 +179,7 @@ def simulate(
         widths.append((ci[1] - ci[0]) / 2)
         held.append(ci[0] <= ss <= ci[1])
     return Campaign(
+        kept / whole.items,
         low <= kept <= high,
         ends[0] <= done.cost <= ends[1],
         (high - low) / 2 / whole.kept,
@@ -196,23 +198,19 @@ def share(held: Sequence[bool]) -> float:
 def report(name: str, found: Sequence[Campaign]) -> bool:
     """Print a row of the table; whether all of it is inside the limits."""
     kept, cost = share([c.kept_held for c in found]), share([c.cost_held for c in found])
-    halves = [100 * float(np.mean([c.kept_half for c in found]))]
-    halves.append(100 * max(c.kept_half for c in found))
-    halves.append(100 * max(c.cost_half for c in found))
+    halves = 100 * np.array([c.kept_half for c in found])
+    narrow = share([half <= 15 for half in halves])
+    cost_half = 100 * max(c.cost_half for c in found)
     promised = np.mean([c.ss_promised for c in found])
     width = float(np.mean([w for c in found for w in c.ss_widths]) / promised)
     covered = share([h for c in found for h in c.ss_held])
     print(
-        f"| {name} | {kept:.0f} | {cost:.0f} | {halves[0]:.1f} | {halves[1]:.1f} | {halves[2]:.1f} "
-        f"| {promised:.2f} | {width:.2f} | {covered:.1f} |",
+        f"| {name} | {kept:.1f} | {cost:.1f} | {halves.mean():.1f}, {halves.max():.1f} "
+        f"| {narrow:.1f} | {cost_half:.1f} | {promised:.2f} | {width:.2f} | {covered:.1f} |",
         flush=True,
     )
-    return (
-        min(kept, cost) >= 90
-        and max(halves) <= 15
-        and abs(width - 1) <= 0.15
-        and 93 <= covered <= 97
-    )
+    shares = min(kept, cost) >= 90 and narrow >= 95 and cost_half <= 15
+    return shares and abs(width - 1) <= 0.15 and 93 <= covered <= 97
 
 
 def main() -> None:
@@ -222,8 +220,8 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=10)
     options = parser.parse_args()
     print(
-        "| pilot, labels | kept in, % | cost in, % | kept ±, mean % | most % | cost ±, most % "
-        "| ss ± promised | measured / promised | ss covered, % |\n" + "|---" * 9 + "|"
+        "| pilot, labels | kept CATs inside | cost inside | kept ±: mean, most | kept ± at most 15 "
+        "| cost ±: most | ss ± promised | measured / promised | ss covered |\n" + "|---" * 9 + "|"
     )
     fine = True
     for terms, each in ((40, 5), (20, 10)):

@@ -7,6 +7,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import eq
+from statistics import linear_regression
 from typing import NamedTuple
 
 import numpy as np
@@ -253,7 +255,8 @@ class PilotItem(NamedTuple):
 
 def expected(share: float, source: str) -> Figure:
     """An expected retention. Before a pilot, it may be wrong by 10 points."""
-    return Figure(share, source, UNSURE / t_quantile(0.95, MANY), within=share * (1 - share))
+    within = max(share * (1 - share), 0.05)  # also if all or none are expected to be kept
+    return Figure(share, source, UNSURE / t_quantile(0.95, MANY), within=within)
 
 
 def measured(terms: Sequence[str], values: Sequence[float], source: str) -> Figure:
@@ -265,18 +268,18 @@ def measured(terms: Sequence[str], values: Sequence[float], source: str) -> Figu
     return Figure(of.mean, source, math.sqrt(of.of_means / of.terms), between, within, of.terms - 1)
 
 
-def _added(people: Sequence[str], effects: Sequence[float], each: int) -> float:
+def _added(people: Sequence[str], values: Sequence[float], effect: float) -> float:
     """The variance that people add to the mean: those of a pilot, and as many others after it.
 
     Args:
-        people: whose effect it is.
-        effects: of single answers; the variance between people's true means is computed from them.
-        each: how many people have an effect on an item.
+        people: who gave each answer.
+        values: of the answers; the variance between people's true means is computed from them.
+        effect: how far the mean changes if all people's values are higher by one.
     """
     names, codes = np.unique(np.asarray(people), return_inverse=True)
     if len(names) < 2:
         return 0.0
-    return 2 * each**2 * spread(codes, np.asarray(effects, float)).between / len(names)
+    return 2 * effect**2 * spread(codes, np.asarray(values, float)).between / len(names)
 
 
 def paid_figure(paid: Sequence[int], accepted: Sequence[int], source: str) -> Figure:
@@ -306,9 +309,9 @@ def label_figures(
     """What the labels on a pilot's items show: retention, agreement, labels and fewer.
 
     Retention's error is at least that of a random sample of two more items, one kept and one not:
-    if a small pilot keeps all its items, a campaign need not. Writers and validators add to it. A
-    writer's effect is that on kept items. A validator's effect on an item is how far its outcome
-    changes if the next person's labels stand for the validator's.
+    if a small pilot keeps all its items, a campaign need not. Writers and validators add to it:
+    writers differ in how many of their items are kept, validators in how many of their labels are
+    those of the majority. What one such label more does for an item is the slope of a line.
 
     Args:
         items: the pilot's items, or ``drawn_items``. Items that are not decided are left out.
@@ -321,7 +324,8 @@ def label_figures(
     Raises:
         CurationError: fewer than two items are decided.
     """
-    terms, rows, writers, effects = list[str](), [], list[str](), list[tuple[str, float]]()
+    terms, rows, writers = list[str](), [], list[str]()
+    people, agree, whole = list[str](), list[int](), list[tuple[int, bool]]()
     for each in items:
         labels = list(each.labels[:of])
         votes = _votes(labels)
@@ -336,10 +340,12 @@ def label_figures(
             alike = chance_of_agreement(max(votes))  # most often called a stereotype
             terms.append(each.term)
             writers.append(each.writer)
-            for place in range(free, of) if len(labels) == of else ():
-                swapped = [*labels[:place], labels[place + 1 - of], *labels[place + 1 :]]
-                other = decide(_votes(swapped), needed=needed, of=of, intents=each.intents).kept
-                effects.append((each.people[place - free], outcome.kept - other))
+            if len(labels) == of:
+                most = [votes_on.index(max(votes_on)) for votes_on in votes]
+                same = [sum(map(eq, label, most)) for label in labels[free:]]
+                people += each.people[: of - free]
+                agree += same
+                whole.append((sum(same), outcome.kept))
             rows.append((outcome.kept, alike, of - free, stops))
     if len(rows) < 2:
         raise CurationError(
@@ -353,7 +359,9 @@ def label_figures(
     kept, share = figures["retention"], (sum(row[0] for row in rows) + 1) / (len(rows) + 2)
     least = share * (1 - share)
     added = _added(writers, [row[0] for row in rows], 1)
-    added += _added([name for name, _ in effects], [n for _, n in effects], of - free)
+    if len({right for right, _ in whole}) > 1:
+        slope = linear_regression(*zip(*whole, strict=True)).slope
+        added += _added(people, agree, slope * (of - free))
     error = math.sqrt(max(kept.error**2, least / len(rows)) + added)
     within = max(kept.within, least)
     figures["retention"] = Figure(kept.mean, source, error, kept.between, within, kept.df)
