@@ -57,10 +57,10 @@ class Figure:
 Figures = Mapping[str, Figure]
 """The figures of a plan, by name.
 
-Of an item: retention (the share that become CATs), labels (answers that count), fewer (the same if
-only the needed are asked for). Of an accepted answer: write_paid and label_paid (answers that are
-paid until there is one), pay_write and pay_label, write_seconds and label_seconds (mean; left out
-if not known). Of the whole: fee (a share of the pay), ss (of a model, in per cent), between
+An item has retention (the share that become CATs), labels (answers that count), and fewer (the same
+if only the needed are asked for). An accepted answer has write_paid and label_paid (answers that
+are paid until there is one), pay_write and pay_label, write_seconds and label_seconds (mean; left
+out if not known). The whole has fee (a share of the pay), ss (of a model, in per cent), and between
 (standard deviation of the terms' true ss, in points).
 """
 
