@@ -185,7 +185,8 @@ class Round(Record):
     ``answers`` is the final number of answers per task. With ``labels`` "needed", fewer are
     requested first, and more only if the decision is still open. ``server`` and ``project`` say
     where it runs. ``domains``, ``terms`` and ``of`` are its options. ``people`` says who may take
-    part, and ``reward`` what its study on Prolific pays each person who finishes.
+    part, and ``reward`` what its study on Prolific pays each person who finishes. The items of a
+    ``pilot`` become CATs only if the settings say so.
     """
 
     name: Id
@@ -204,6 +205,7 @@ class Round(Record):
     of: tuple[str, ...] = ()
     people: Requirements = Requirements()
     reward: Annotated[float, Field(ge=0, le=1_000_000_000)] | None = None
+    pilot: bool = False
     opened_at: Timestamp | None = None
     closed_at: Timestamp | None = None
 

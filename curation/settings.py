@@ -384,6 +384,7 @@ class DecisionSettings(Section):
     leave_out: Annotated[
         Many[Words], Field(description="ids of items that must not become CATs")
     ] = ()
+    pilots: Annotated[bool, Field(description="items of pilot rounds may become CATs")] = False
 
     @check_model(mode="after")
     def _is_majority(self) -> "DecisionSettings":

@@ -14,6 +14,7 @@ import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
+from curation.cli.budget import plan
 from curation.cli.correcting import confirm, correct
 from curation.cli.crowd import approve, study
 from curation.cli.importing import show_refused
@@ -604,6 +605,7 @@ app = command_group(
     "own pages, on Label Studio, or on any platform that imports and exports tables. See "
     "docs/rounds.md."
 )
+app.command("plan")(plan)
 app.command("serve")(serve)
 
 

@@ -97,6 +97,13 @@ Settings = dict[str, Any]
 # --- filter -------------------------------------------------------------------------------------
 
 
+def filter_settings(campaign: Campaign) -> Settings:
+    """What the filter depends on."""
+    pilots = sorted(round_files.left_out_pilots(campaign))
+    rules = campaign.settings.decisions.model_dump()
+    return {**rules, "pilot_rounds": pilots} if pilots else rules
+
+
 def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Count labels and decide items."""
     from curation.decisions.filter import golds_without_votes, tiers
@@ -170,6 +177,7 @@ def _decided(campaign: Campaign, items: Sequence[Item], counted: "Counted") -> l
         of=settings.of,
         match_intent=settings.match_intent,
         leave_out=frozenset(settings.leave_out),
+        pilots=round_files.left_out_pilots(campaign),
         trusted=golds_without_votes(items, counted.labels) if settings.trust_gold else {},
     )
 
@@ -275,13 +283,14 @@ def agreement_report(
         )
     terms = terms_of(campaign, items)
     trusted = without_votes(decisions)
-    by_votes = [(i, d) for i, d in zip(items, decisions, strict=True) if i.id not in trusted]
+    of_data = [(i, d) for i, d in zip(items, decisions, strict=True) if d.reason != "pilot"]
+    by_votes = [(i, d) for i, d in of_data if i.id not in trusted]
     voted, votes = [item for item, _ in by_votes], [decision for _, decision in by_votes]
     # Items that got labels only until they were decided agree too well. A random sample of items
     # got all labels and represents the rest.
     early = stopped_early(campaign)
-    whole = [(i, d) for i, d in zip(items, decisions, strict=True) if i.id not in early]
-    counted = read_counted(campaign, [item for item, _ in whole], alone=bool(early))
+    whole = [(i, d) for i, d in of_data if i.id not in early]
+    counted = read_counted(campaign, [item for item, _ in whole], alone=len(whole) < len(items))
     exclude = [_pseudonym(campaign, name, counted.labels) for name in exclude]
     facts = agreement.facts(
         [item for item, _ in whole], [d for _, d in whole], counted, terms, exclude=exclude
@@ -295,14 +304,15 @@ def agreement_report(
                 facts, by=group, measures=measures, confidence=settings.agreement.confidence
             )
             advance()
-    rules = settings.decisions.model_dump(exclude={"count_repeats", "leave_out", "trust_gold"})
+    other = {"count_repeats", "leave_out", "pilots", "trust_gold"}
+    rules = settings.decisions.model_dump(exclude=other)
     repeated = repeats(items, read_labels(campaign), **rules)
     return {
         "confidence": settings.agreement.confidence,
         "excluded": sorted(exclude),
         "items": {
-            "in": len(items),
-            "stopped_early": len(items) - len(whole),
+            "in": len(of_data),
+            "stopped_early": len(of_data) - len(whole),
             "kept_without_votes": len(trusted),
             "labels": len(facts.labels),
         },
@@ -439,7 +449,7 @@ FILTER = Step(
     "which items become CATs",
     lambda c: c.decisions,
     "decisions.filter",
-    lambda c: c.settings.decisions.model_dump(),
+    filter_settings,
     lambda c: [*item_files(c), *label_files(c)],
     filter,
     needs=(ANSWERS,),

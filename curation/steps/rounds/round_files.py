@@ -70,6 +70,18 @@ def planned_rounds(campaign: Campaign) -> list[str]:
     return [r.name for r in sorted(rounds, key=lambda r: (r.opened_at or "9", r.name))]
 
 
+def is_pilot(name: str) -> bool:
+    """Whether a round of this name is opened as a pilot: pilot, pilot-write and so on."""
+    return name.casefold().startswith("pilot")
+
+
+def left_out_pilots(campaign: Campaign) -> set[str]:
+    """Names of the pilots, whose items do not become CATs; none if the settings ask for them."""
+    if campaign.settings.decisions.pilots:
+        return set()
+    return {round.name for round in map_rounds(campaign) if round.pilot}
+
+
 def read_round(campaign: Campaign, name: str) -> Round:
     """A round as ``round.json`` has it: how it was planned, and its state.
 
