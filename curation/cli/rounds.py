@@ -24,7 +24,7 @@ from curation.cli.options import (
     language_code,
     locked,
 )
-from curation.cli.serving import SERVE_FIRST, command_for_links, links, serve
+from curation.cli.serving import SERVE_FIRST, links, say_entrance, serve
 from curation.files import CurationError
 from curation.records import Round
 from curation.rounds.pay import earned, money
@@ -602,14 +602,7 @@ def open_(
     if made.exchanges_tables:
         console.say(f"next: curation rounds export {round.name}")
         return
-    if made.sign_up:
-        console.say(f"for annotators: {made.address}")
-        console.say(f"to sign up first: {made.sign_up}")
-    elif made.address:
-        console.say(f"for everybody: {made.address}")
-        console.say(f"for one person each: {command_for_links(round.name)}")
-    else:
-        console.say(f"people need personal links: {command_for_links(round.name)}")
+    say_entrance(round.name, made.address, made.sign_up)
     if made.is_dead:
         console.say(SERVE_FIRST)
     console.say(f"next: curation rounds status {round.name} --watch 60")

@@ -63,10 +63,18 @@ class WebRound:
             known = store.plan(self.round.name)
             common = self.common_link or self.round.kind != "validation"
             plan = self._plan(common or (known is not None and known.common_link))
-            token = store.put_round(plan, shown, asked)
-            link = f"{address(store)}/join/{token}" if plan.common_link else ""
-            is_dead = not store.fact("address")
-        return Published(self.round, link, is_dead=is_dead)
+            store.put_round(plan, shown, asked)
+            return self._entrance(store, common=plan.common_link)
+
+    def entrance(self, *, reset: bool = False) -> Published:
+        """The common link, if the round has one."""
+        with self._store() as store:
+            plan = store.plan(self.round.name)
+            return self._entrance(store, common=plan is not None and plan.common_link)
+
+    def _entrance(self, store: Store, *, common: bool) -> Published:
+        link = f"{address(store)}/join/{store.token(self.round.name)}" if common else ""
+        return Published(self.round, link, is_dead=not store.fact("address"))
 
     def pull(self, *, full: bool = False) -> PullCounts:
         """Copy answers from the database into the archive. Consents go with them, uncounted."""

@@ -12,7 +12,7 @@ from curation.records import GOLDS, Item, Rejection, Task
 from curation.rounds.platforms.label_studio.client import LabelStudio
 from support.answers import written
 from support.desk import STUDY, Desk, write_csv
-from support.label_studio import labels, project_of
+from support.label_studio import invite_link, labels, project_of
 
 CONTEXTS = ("The baker sang BLANK.", "In May the baker walks BLANK.", "BLANK went the baker home.")
 
@@ -47,6 +47,15 @@ class Published(Desk):
 @pytest.fixture
 def desk(campaign: Any, keyed: Any, ls: LabelStudio) -> Callable[..., Published]:
     return lambda writer="w1": Published(keyed, Path(campaign.root), ls, writer)
+
+
+def test_the_link_to_sign_up_is_shown_whole(desk: Any, server: Any) -> None:
+    here = desk()
+    address = f"{server.url}/projects/{here.project}/data?labeling=1"
+    link = invite_link(server.url, server.key)
+    assert here.say("rounds", "links") == [{"round": "v", "address": address, "sign_up": link}]
+    said = here.does("rounds", "links", "v").out.splitlines()
+    assert said == ["v", f"for annotators: {address}", f"to sign up first: {link}"]
 
 
 def test_an_answer_that_does_not_count_is_asked_for_again(desk: Any, sign_up: Any) -> None:
