@@ -19,7 +19,7 @@ from curation.formats.table_words import FIRST, OTHER, PROMPTS, blank_word, near
 from curation.formats.table_words import Sections as Texts
 from curation.formats.toml_files import read_toml
 from curation.records import KINDS, RoundKind, Task
-from curation.text.item_form import show_blank
+from curation.text.item_form import gap_words, show_blank
 from curation.text.rules import WORK
 from curation.text.wording import some
 
@@ -241,7 +241,6 @@ def consent_version(texts: Texts) -> str:
 def config(kind: RoundKind, texts: Texts) -> str:
     """Label Studio's labeling config of a round, with all texts filled in."""
     folder = shipped("annotation_configs", "label_studio")
-    style = _PLACE.sub(lambda p: texts[p[1]][p[2]], read_text(folder / "style.css"))
     lines = [
         f"**{heading}**\n\n{body}" if heading else body for heading, body in _panel(kind, texts)
     ]
@@ -250,15 +249,25 @@ def config(kind: RoundKind, texts: Texts) -> str:
         "instruction": "\n\n".join(lines),
         "consent": "\n\n".join(texts["consent"]["lines"]),
         "version": consent_version(texts),
+        "gapless": _gapless(blank_word(texts)),
     }
 
-    def put(place: re.Match[str]) -> str:
+    def text(place: re.Match[str]) -> str:
         section, key = place.groups()
-        if (section, key) == (MADE, "style"):
-            return escape(style)
-        return _attribute(made[key] if section == MADE else texts[section][key])
+        return made[key] if section == MADE else str(texts[section][key])
+
+    def put(place: re.Match[str]) -> str:
+        if place.groups() == (MADE, "style"):
+            return escape(_PLACE.sub(text, read_text(folder / "style.css")))
+        return _attribute(text(place))
 
     return _PLACE.sub(put, read_text(folder / f"{kind}.xml"))
+
+
+def _gapless(word: str) -> str:
+    """The end of a CSS selector: it leaves fields whose text has no gap."""
+    escaped = ("".join(f"\\{ord(char):x} " for char in gap) for gap in gap_words(word))
+    return "".join(f':not([value*="{gap}"])' for gap in escaped)
 
 
 def _attribute(text: str) -> str:

@@ -151,7 +151,8 @@ def flaws(
     if kind == "intrasentence":
         blanks = context.count("BLANK")
         if not blanks:
-            yield Flaw("blank_missing", f"there is no BLANK in {context!r}")
+            small = ", only in small letters" if "BLANK" in context.upper() else ""
+            yield Flaw("blank_missing", f"there is no BLANK in {context!r}{small}")
         elif blanks > 1:
             yield Flaw("blank_twice", f"{blanks} BLANKs in {context!r}")
         if blank_alone and is_glued(context):
@@ -187,6 +188,19 @@ def read_blank(text: str, word: str) -> str:
     ('その店はBLANKだ。', 'The BLANK is late.')
     """
     return text if word == BLANK else _gap(word).sub(BLANK, text)
+
+
+def gap_words(word: str) -> list[str]:
+    """What people may write for the gap: BLANK and their language's word, in half or full width.
+
+    >>> gap_words("［空欄］"), gap_words("BLANK")
+    (['BLANK', '[空欄]', '［空欄］'], ['BLANK'])
+    """
+    if word == BLANK:
+        return [BLANK]
+    plain = unicodedata.normalize("NFKC", word)
+    wide = "".join(chr(ord(c) + _WIDE) if "!" <= c <= "~" else c for c in plain)
+    return list(dict.fromkeys((BLANK, plain, wide)))
 
 
 @lru_cache(maxsize=16)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
 
 from curation.files import CurationError, dump_json, read_json, writing
 from curation.records import Round, Task
@@ -284,4 +285,7 @@ class LabelStudioRound:
 
 
 def _entrance(round: Round, sign_up: str) -> Published:
-    return Published(round, f"{round.server}/projects/{round.project}/data?labeling=1", sign_up)
+    """The address of a round's tasks, and the link to sign up, which leads on to the first task."""
+    address = f"{round.server}/projects/{round.project}/data?labeling=1"
+    path = quote(address[address.index("/", len("https://")) :], safe="")
+    return Published(round, address, f"{sign_up}&next={path}")
