@@ -3,12 +3,13 @@
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 PROXIES = ("http_proxy", "https_proxy", "no_proxy")
-KEPT = ("PATH", "LANG", *PROXIES, *map(str.upper, PROXIES))
+KEPT = (*PROXIES, *map(str.upper, PROXIES))
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # of root on Debian
 
 
 class Machine:
@@ -77,7 +78,8 @@ class Machine:
 def _environment() -> Mapping[str, str]:
     kept = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
     kept |= {name: os.environ[name] for name in KEPT if name in os.environ}
-    return kept | {"HOME": "/root", "DEBIAN_FRONTEND": "noninteractive"}
+    kept |= {"PIP_NO_COMPILE": "1", "DEBIAN_FRONTEND": "noninteractive"}  # quicker, and silent
+    return kept | {"HOME": "/root", "PATH": PATH, "LANG": "C.UTF-8"}
 
 
 @contextmanager
@@ -88,13 +90,3 @@ def machine(folder: Path, *, network: bool) -> Iterator[Machine]:
         yield made
     finally:
         made.close()
-
-
-def until(there: Callable[[], bool], seconds: float) -> None:
-    """Wait for something."""
-    import time
-
-    end = time.monotonic() + seconds
-    while not there():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.2)
