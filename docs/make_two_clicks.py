@@ -18,19 +18,21 @@ from playwright.sync_api import Page, sync_playwright
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from rounds.platforms.conftest import CHROMIUM
-from support.label_studio import CONFIG, data, fill_sign_up, free_port
 
 from curation.rounds.platforms.label_studio import client, local
+from support.label_studio import CONFIG, data, fill_sign_up, free_port
 
 PICTURE = Path(__file__).with_name("images") / "two-clicks.png"
-SIZE = {"width": 760, "height": 380}
-TITLE = "my-benchmark intrasentence-1"
+SIZE = {"width": 1000, "height": 340}
+TITLE = "intrasentence-1 · my-benchmark"
 COLOURS = 48
 MARK = """(e, number) => {
   const box = e.getBoundingClientRect(), ring = document.createElement("div");
+  document.getElementById("ring")?.remove();
+  ring.id = "ring";
   ring.style.cssText = `position: fixed; z-index: 9999; border: 3px solid #d92d20; color: #d92d20;
     border-radius: 8px; padding: 0 8px; font: bold 24px sans-serif; text-align: right;
-    left: ${box.left - 10}px; top: ${box.top - 6}px; width: ${box.width + 48}px;
+    left: ${box.left - 8}px; top: ${box.top - 6}px; width: ${box.width + 44}px;
     height: ${box.height + 12}px; line-height: ${box.height + 6}px`;
   ring.textContent = number;
   document.body.append(ring);
@@ -43,6 +45,8 @@ def shot(page: Page, text: str, number: int) -> Image.Image:
     place.wait_for()
     page.wait_for_timeout(1500)
     place.evaluate(MARK, number)
+    page.mouse.move(5, 300)
+    page.wait_for_timeout(300)
     return Image.open(io.BytesIO(page.screenshot()))
 
 

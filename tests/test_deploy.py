@@ -130,9 +130,7 @@ def test_a_backup_of_the_database_is_whole_while_it_changes(tmp_path: Path) -> N
     assert made.stat().st_mode & 0o777 == 0o600
     database.close()
     assert sqlite3.connect(made).execute("SELECT id FROM answers").fetchall() == [("a",)]
-    none = subprocess.run(
-        [BACK_UP, tmp_path, home], capture_output=True, text=True, check=False
-    )
+    none = subprocess.run([BACK_UP, tmp_path, home], capture_output=True, text=True, check=False)
     assert none.returncode
     assert list(home.iterdir()) == [made]
 

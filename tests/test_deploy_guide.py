@@ -66,8 +66,9 @@ def start_unit(server: Machine, name: str) -> None:
     may = "--inh-caps=+net_bind_service --ambient-caps=+net_bind_service"
     may = may if service.get("AmbientCapabilities") == "CAP_NET_BIND_SERVICE" else ""
     command = (
-        f"umask {service.get('UMask', '022')}; set -a; . {service['EnvironmentFile']}; export HOME={home}; "
-        f"cd {service.get('WorkingDirectory', '/')}; exec {service['ExecStart']}"
+        f"umask {service.get('UMask', '022')}; set -a; . {service['EnvironmentFile']}; "
+        f"export HOME={home}; cd {service.get('WorkingDirectory', '/')}; "
+        f"exec {service['ExecStart']}"
     )
     how = f"setpriv --reuid={user} --regid={user} --init-groups {may}"
     server.start(f"exec {how} bash -c {shlex.quote(command)}", f"/root/{name}.log")

@@ -159,7 +159,7 @@ class Platform(Protocol):
         """
 
     def entrance(self, *, reset: bool = False) -> Published:
-        """Where people enter, as ``publish`` returned it.
+        """The addresses for annotators, as ``publish`` returns them.
 
         Args:
             reset: if people sign up, make a new link for that; old ones stop working.

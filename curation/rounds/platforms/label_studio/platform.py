@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import quote
 
 from curation.files import CurationError, dump_json, read_json, writing
 from curation.records import Round, Task
@@ -287,5 +286,6 @@ class LabelStudioRound:
 def _entrance(round: Round, sign_up: str) -> Published:
     """The address of a round's tasks, and the link to sign up, which leads on to the first task."""
     address = f"{round.server}/projects/{round.project}/data?labeling=1"
-    path = quote(address[address.index("/", len("https://")) :], safe="")
-    return Published(round, address, f"{sign_up}&next={path}")
+    return Published(
+        round, address, f"{sign_up}&next={address[address.index('/', len('https://')) :]}"
+    )

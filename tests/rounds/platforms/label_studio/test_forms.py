@@ -154,7 +154,7 @@ def test_a_sentence_without_the_gap_is_refused(opened: Callable[..., OpenForm]) 
     submit = form.page.locator("button", has_text=SUBMIT)
     beside = form.page.locator(f"{SUBMIT_BUTTON}, {SUBMIT_BUTTON} ~ button").all()
     assert len(beside) > 1, "a menu beside it sends, too"
-    hint = form.page.get_by_text("Write BLANK, exactly as it is here", exact=False)
+    hint = form.page.get_by_text(said("web", "sentence_plain"), exact=True)
     for wrong in ("The librarian is blank.", "The librarian is Blank.", "The librarian is"):
         form.write(*words, wrong)
         hint.wait_for()

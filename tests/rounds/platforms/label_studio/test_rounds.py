@@ -54,7 +54,7 @@ def test_the_link_to_sign_up_is_shown_whole(desk: Any, server: Any) -> None:
     here = desk()
     address = f"{server.url}/projects/{here.project}/data?labeling=1"
     link = invite_link(server.url, server.key)
-    link += f"&next=%2Fprojects%2F{here.project}%2Fdata%3Flabeling%3D1"
+    link += f"&next=/projects/{here.project}/data?labeling=1"
     assert here.say("rounds", "links") == [{"round": "v", "address": address, "sign_up": link}]
     said = here.does("rounds", "links", "v").out.splitlines()
     assert said == ["v", f"for annotators: {address}", f"to sign up first: {link}"]
