@@ -183,9 +183,12 @@ def test_the_guide_leads_from_an_empty_server_to_a_link_behind_tls(
     except OSError as error:
         pytest.skip(f"{error}; it needs root and an overlay")
     try:
-        install(first, tmp_path / "checkout", [home, there])
+        try:
+            install(first, tmp_path / "checkout", [home, there])
+        finally:
+            first.close()
+        with machine(tmp_path, network=False) as server:
+            start(server)
+            use(server, there[-1])
     finally:
-        first.close()
-    with machine(tmp_path, network=False) as server:
-        start(server)
-        use(server, there[-1])
+        shutil.rmtree(tmp_path / "upper")  # half a gigabyte, which pytest would keep

@@ -24,7 +24,7 @@ from curation.cli.options import (
     language_code,
     locked,
 )
-from curation.cli.serving import SERVE_FIRST, links, say_entrance, serve
+from curation.cli.serving import links, say_entrance, serve
 from curation.files import CurationError
 from curation.records import Round
 from curation.rounds.pay import earned, money
@@ -602,9 +602,7 @@ def open_(
     if made.exchanges_tables:
         console.say(f"next: curation rounds export {round.name}")
         return
-    say_entrance(round.name, made.address, made.sign_up)
-    if made.is_dead:
-        console.say(SERVE_FIRST)
+    say_entrance(round.name, made)
     console.say(f"next: curation rounds status {round.name} --watch 60")
 
 

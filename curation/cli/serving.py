@@ -12,9 +12,11 @@ from curation.campaign import Campaign, open_campaign
 from curation.cli import console
 from curation.cli.options import Json, MaybeCount, Natural, Where, locked
 from curation.files import CurationError, writing
+from curation.rounds.platforms.interface import Published
 from curation.rounds.platforms.label_studio.local import ROLES, server_folder, servers_home
 from curation.steps.rounds import round_files, serving
 from curation.steps.rounds.round_status import DEFAULT, open_platform
+from curation.steps.rounds.running import OpenedRound
 from curation.text.wording import amount
 from curation.work.interrupts import SIGNALS
 
@@ -107,16 +109,18 @@ def command_for_links(round: str) -> str:
     return f"curation rounds links {round} --count N"
 
 
-def say_entrance(round: str, address: str, sign_up: str) -> None:
+def say_entrance(round: str, made: Published | OpenedRound) -> None:
     """Print where people enter a round; a link to sign up is printed whole, with its token."""
-    if sign_up:
-        console.say(f"for annotators: {address}")
-        console.say(f"to sign up first: {sign_up}")
-    elif address:
-        console.say(f"for everybody: {address}")
+    if made.sign_up:
+        console.say(f"for annotators: {made.address}")
+        console.say(f"to sign up first: {made.sign_up}")
+    elif made.address:
+        console.say(f"for everybody: {made.address}")
         console.say(f"for one person each: {command_for_links(round)}")
     else:
         console.say(f"people need personal links: {command_for_links(round)}")
+    if made.is_dead:
+        console.say(SERVE_FIRST)
 
 
 def _show_entrances(
@@ -134,9 +138,7 @@ def _show_entrances(
         shown.append({"round": round.name, "address": made.address, "sign_up": made.sign_up})
         if not as_json:
             console.heading(round.name)
-            say_entrance(**shown[-1])
-            if made.is_dead:
-                console.say(SERVE_FIRST)
+            say_entrance(round.name, made)
     if as_json:
         console.say_json(shown)
 

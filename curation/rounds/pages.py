@@ -9,6 +9,7 @@ import difflib
 import hashlib
 import html
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from curation.formats.table_words import FIRST, OTHER, PROMPTS, blank_word, near
 from curation.formats.table_words import Sections as Texts
 from curation.formats.toml_files import read_toml
 from curation.records import KINDS, RoundKind, Task
-from curation.text.item_form import gap_words, show_blank
+from curation.text.item_form import BLANK, show_blank
 from curation.text.rules import WORK
 from curation.text.wording import some
 
@@ -266,7 +267,8 @@ def config(kind: RoundKind, texts: Texts) -> str:
 
 def _gapless(word: str) -> str:
     """The end of a CSS selector: it leaves fields whose text has no gap."""
-    escaped = ("".join(f"\\{ord(char):x} " for char in gap) for gap in gap_words(word))
+    gaps = dict.fromkeys((BLANK, word, unicodedata.normalize("NFKC", word)))
+    escaped = ("".join(f"\\{ord(char):x} " for char in gap) for gap in gaps)
     return "".join(f':not([value*="{gap}"])' for gap in escaped)
 
 

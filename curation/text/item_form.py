@@ -190,19 +190,6 @@ def read_blank(text: str, word: str) -> str:
     return text if word == BLANK else _gap(word).sub(BLANK, text)
 
 
-def gap_words(word: str) -> list[str]:
-    """What people may write for the gap: BLANK and their language's word, in half or full width.
-
-    >>> gap_words("［空欄］"), gap_words("BLANK")
-    (['BLANK', '[空欄]', '［空欄］'], ['BLANK'])
-    """
-    if word == BLANK:
-        return [BLANK]
-    plain = unicodedata.normalize("NFKC", word)
-    wide = "".join(chr(ord(c) + _WIDE) if "!" <= c <= "~" else c for c in plain)
-    return list(dict.fromkeys((BLANK, plain, wide)))
-
-
 @lru_cache(maxsize=16)
 def _gap(word: str) -> re.Pattern[str]:
     chars = unicodedata.normalize("NFKC", word)
