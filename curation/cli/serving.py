@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +12,11 @@ from curation.campaign import Campaign, open_campaign
 from curation.cli import console
 from curation.cli.options import Json, MaybeCount, Natural, Where, locked
 from curation.files import CurationError, writing
+from curation.rounds.platforms.interface import Published
 from curation.rounds.platforms.label_studio.local import ROLES, server_folder, servers_home
-from curation.steps.rounds import serving
-from curation.steps.rounds.round_status import DEFAULT
+from curation.steps.rounds import round_files, serving
+from curation.steps.rounds.round_status import DEFAULT, open_platform
+from curation.steps.rounds.running import OpenedRound
 from curation.text.wording import amount
 from curation.work.interrupts import SIGNALS
 
@@ -115,15 +118,56 @@ def command_for_links(round: str) -> str:
     return f"curation rounds links {round} --count N"
 
 
+def say_entrance(round: str, made: Published | OpenedRound) -> None:
+    """Print where people enter a round; a link to sign up is printed whole, with its token."""
+    if made.sign_up:
+        console.say(f"for annotators: {made.address}")
+        console.say(f"to sign up first: {made.sign_up}")
+    elif made.is_study:
+        console.say(f"for Prolific, as the study's URL: {made.address}")
+    elif made.address:
+        console.say(f"for everybody: {made.address}")
+        console.say(f"for one person each: {command_for_links(round)}")
+    else:
+        console.say(f"people need personal links: {command_for_links(round)}")
+    if made.is_dead:
+        console.say(SERVE_FIRST)
+
+
+def _show_entrances(
+    campaign: Campaign, names: Sequence[str | None], *, reset: bool, as_json: bool
+) -> None:
+    """Print where people enter rounds, as when they were opened."""
+    if reset and len(names) > 1:  # they may share a server, and only its last link works
+        raise CurationError("--reset is for one round", "name one round of each server")
+    shown = []
+    for name in names or (None,):
+        round = round_files.the_round(campaign, name)
+        made = open_platform(campaign, round, reporter=console).entrance(reset=reset)
+        if reset and not made.sign_up:
+            raise CurationError(f"nobody signs up for round {round.name}", "leave out --reset")
+        shown.append({"round": round.name, "address": made.address, "sign_up": made.sign_up})
+        if not as_json:
+            console.heading(round.name)
+            say_entrance(round.name, made)
+    if as_json:
+        console.say_json(shown)
+
+
 def links(
     rounds: Annotated[list[str] | None, typer.Argument()] = None,
     campaign: Where = Path(),
     count: Natural = 0,
     people: Path | None = None,
     everybody: bool = False,
+    reset: bool = False,
     as_json: Json = False,
 ) -> None:
     """Make personal links to rounds on our own pages: one for each person, and for one person only.
+
+    Without --count, --people or --everybody, the command makes none. It then shows where people
+    enter: the common link of a round on our own pages, or the link to sign up on Label Studio and
+    the address of its tasks.
 
     A person with a link can leave, come back on another device, and is the same person in every
     round. Send each person their own link. A person who has a link keeps it; it then opens
@@ -134,17 +178,23 @@ def links(
     answer in that person's name.
 
     Options:
-        rounds (ROUND): The rounds; default: all that are open on our own pages.
+        rounds (ROUND): The rounds; default: all that are open on our own pages. To show where
+            people enter: the only one that is open.
         count (N): Make links for N new people, person-1, person-2, …
         people (FILE): Make a link for each person in this file: one name per line, or a file
             links-N.csv.
         everybody: Let all people in who have a link, also those who came by a common link.
+        reset: Label Studio only: make a new link to sign up; old ones stop working.
     """
-    if sum((people is not None, bool(count), everybody)) != 1:
+    ways = sum((people is not None, bool(count), everybody))
+    if ways > 1 or (ways and reset):
         raise CurationError(
             "say for whom the links are, in one way",
             "use --count N, --people FILE with a name per line, or --everybody",
         )
+    if not ways:
+        _show_entrances(open_campaign(campaign), rounds or [], reset=reset, as_json=as_json)
+        return
     with locked(campaign) as opened:
         if people:
             names = serving.names_in(opened, people)

@@ -9,6 +9,7 @@ import difflib
 import hashlib
 import html
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from curation.formats.table_words import FIRST, OTHER, PROMPTS, blank_word, near
 from curation.formats.table_words import Sections as Texts
 from curation.formats.toml_files import read_toml
 from curation.records import KINDS, RoundKind, Task
-from curation.text.item_form import show_blank
+from curation.text.item_form import BLANK, show_blank
 from curation.text.rules import WORK
 from curation.text.wording import some
 
@@ -254,7 +255,6 @@ def consent_version(texts: Texts) -> str:
 def config(kind: RoundKind, texts: Texts) -> str:
     """Label Studio's labeling config of a round, with all texts filled in."""
     folder = shipped("annotation_configs", "label_studio")
-    style = _PLACE.sub(lambda p: texts[p[1]][p[2]], read_text(folder / "style.css"))
     lines = [
         f"**{heading}**\n\n{body}" if heading else body for heading, body in _panel(kind, texts)
     ]
@@ -263,15 +263,26 @@ def config(kind: RoundKind, texts: Texts) -> str:
         "instruction": "\n\n".join(lines),
         "consent": "\n\n".join(texts["consent"]["lines"]),
         "version": consent_version(texts),
+        "gapless": _gapless(blank_word(texts)),
     }
 
-    def put(place: re.Match[str]) -> str:
+    def text(place: re.Match[str]) -> str:
         section, key = place.groups()
-        if (section, key) == (MADE, "style"):
-            return escape(style)
-        return _attribute(made[key] if section == MADE else texts[section][key])
+        return made[key] if section == MADE else str(texts[section][key])
+
+    def put(place: re.Match[str]) -> str:
+        if place.groups() == (MADE, "style"):
+            return escape(_PLACE.sub(text, read_text(folder / "style.css")))
+        return _attribute(text(place))
 
     return _PLACE.sub(put, read_text(folder / f"{kind}.xml"))
+
+
+def _gapless(word: str) -> str:
+    """The end of a CSS selector: it leaves fields whose text has no gap."""
+    gaps = dict.fromkeys((BLANK, word, unicodedata.normalize("NFKC", word)))
+    escaped = ("".join(f"\\{ord(char):x} " for char in gap) for gap in gaps)
+    return "".join(f':not([value*="{gap}"])' for gap in escaped)
 
 
 def _attribute(text: str) -> str:

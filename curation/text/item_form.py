@@ -151,7 +151,8 @@ def flaws(
     if kind == "intrasentence":
         blanks = context.count("BLANK")
         if not blanks:
-            yield Flaw("blank_missing", f"there is no BLANK in {context!r}")
+            small = ", only in small letters" if "BLANK" in context.upper() else ""
+            yield Flaw("blank_missing", f"there is no BLANK in {context!r}{small}")
         elif blanks > 1:
             yield Flaw("blank_twice", f"{blanks} BLANKs in {context!r}")
         if blank_alone and is_glued(context):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from curation.campaign import open_campaign
+from curation.cli import serving
 from curation.files import shipped
 from curation.records import Round
 from curation.rounds.platforms.interface import Published
@@ -61,6 +62,16 @@ def test_the_links_for_annotators_are_printed_whole(
     assert done.code == 0, done.err
     assert f"for annotators: {address}\n" in done.out
     assert f"to sign up first: {sign_up}\n" in done.out
+
+    class Later(Server):
+        def entrance(self, *, reset: bool) -> Published:
+            return self.publish((), {})._replace(sign_up=f"{sign_up}-new" if reset else sign_up)
+
+    monkeypatch.setattr(serving, "open_platform", lambda *_, **__: Later())
+    lines = ["w2", f"for annotators: {address}", f"to sign up first: {sign_up}"]
+    assert desk.does("rounds", "links", "w2").out.splitlines() == lines
+    made = {"round": "w2", "address": address, "sign_up": f"{sign_up}-new"}
+    assert desk.say("rounds", "links", "w2", "--reset") == [made]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -242,12 +242,37 @@ def test_everybody_who_came_can_be_let_into_the_next_round_but_those_who_are_out
         ]  # fmt: skip
 
 
+def test_where_people_enter_is_shown_again(desk: Desk) -> None:
+    assert "no round is open" in desk.refused("rounds", "links")
+    common = desk.say("rounds", "open", "review")["address"]
+    done = desk.does("rounds", "links")
+    assert done.out.splitlines() == [
+        "review-1",
+        f"for everybody: {common}",
+        "for one person each: curation rounds links review-1 --count N",
+        "next: curation rounds serve (nobody can open these links before)",
+    ]
+    desk.does("rounds", "open", "validation", "--name", "v")
+    desk.does("rounds", "open", "review", "--name", "f", "--platform", "files", "--term", "baker")
+    assert "several rounds are open: review-1, v, f" in desk.refused("rounds", "links")
+    assert desk.say("rounds", "links", "review-1", "v") == [
+        {"round": "review-1", "address": common, "sign_up": ""},
+        {"round": "v", "address": "", "sign_up": ""},
+    ]
+    said = desk.does("rounds", "links", "v").out
+    assert "\npeople need personal links: curation rounds links v --count N\n" in said
+    assert "round f runs on tables, so it has no links" in desk.refused("rounds", "links", "f")
+    reset = ("rounds", "links", "--reset")
+    assert "nobody signs up for round review-1" in desk.refused(*reset, "review-1")
+    assert "--reset is for one round" in desk.refused(*reset, "review-1", "v")
+    assert not list(desk.rounds.glob("links-*.csv"))
+
+
 def test_links_that_cannot_be_are_refused(desk: Desk) -> None:
     ask = ("rounds", "links", "--count", "1")
     assert "no round is open on the web server" in desk.refused(*ask)
     desk.does("rounds", "open", "review")
     assert "round w is not open on the web server" in desk.refused("rounds", "links", "w", *ask[2:])
-    assert "say for whom the links are" in desk.refused("rounds", "links")
     damaged = desk.out / "links.csv"
     damaged.write_text("name,person,link\nann,w-1,x\n,w-2,y\n", "utf-8")
     assert "line 3: no name" in desk.refused("rounds", "links", "--people", damaged)
@@ -260,6 +285,7 @@ def test_links_that_cannot_be_are_refused(desk: Desk) -> None:
     )
     both = ("rounds", "links", "--people", twice, "--count", "1")
     assert "say for whom the links are" in desk.refused(*both)
+    assert "say for whom the links are" in desk.refused(*ask, "--reset")
     desk.does("rounds", "close", "review-1")
     assert "no round is open on the web server" in desk.refused(*ask)
     assert not list(desk.rounds.glob("links-*.csv"))

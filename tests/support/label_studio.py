@@ -91,13 +91,18 @@ def browser_of(browser: Any, link: str, email: str, **how: Any) -> Any:
     """The browser of a person who signs up with an invite link."""
     context = browser.new_context(**how)
     page = context.new_page()
+    fill_sign_up(page, link, email)
+    page.wait_for_url(re.compile("/(projects|$)"))
+    page.close()
+    return context
+
+
+def fill_sign_up(page: Any, link: str, email: str) -> None:
+    """Sign up on the page to which an invite link leads."""
     page.goto(link)
     page.fill("input[name=email]", email)
     page.fill("input[name=password]", PASSWORD)
     page.locator("form button[type=submit], form input[type=submit]").first.click()
-    page.wait_for_url(re.compile("/(projects|$)"))
-    page.close()
-    return context
 
 
 class Form:

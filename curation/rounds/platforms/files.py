@@ -33,6 +33,17 @@ class Files(NoCrowd):
         """Nothing to do: ``curation rounds export`` writes the tables."""
         return Published(self.round)
 
+    def entrance(self, *, reset: bool = False) -> Published:
+        """Raise an error that names the command which writes tables.
+
+        Raises:
+            CurationError: always.
+        """
+        raise CurationError(
+            f"round {self.round.name} runs on tables, so it has no links",
+            f"«curation rounds export {self.round.name}» writes the tables",
+        )
+
     def pull(self, *, full: bool = False) -> PullCounts:
         """Raise an error that names the command which imports answers.
 

@@ -218,6 +218,17 @@ class Platform(Protocol):
             CurationError: the platform cannot be reached, or does not accept the tasks.
         """
 
+    def entrance(self, *, reset: bool = False) -> Published:
+        """The addresses for annotators, as ``publish`` returns them.
+
+        Args:
+            reset: if people sign up, make a new link for that; old ones stop working.
+
+        Raises:
+            CurationError: the round is not published yet, people enter it by no link, or the
+                platform cannot be reached.
+        """
+
     def pull(self, *, full: bool = False) -> PullCounts:
         """Fetch what is new into the round's archive; what the archive has is not added again.
 

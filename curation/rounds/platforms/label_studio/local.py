@@ -20,7 +20,7 @@ import orjson
 from filelock import FileLock
 from platformdirs import user_data_path
 
-from curation.files import CurationError, open_plain, read_bytes, read_json, writing
+from curation.files import CurationError, open_plain, read_bytes, read_json, shipped, writing
 from curation.records import Round, RoundKind
 from curation.text.addresses import hide_secrets
 
@@ -141,6 +141,7 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "{SETTINGS_MODULE}"
 # A transaction waits for the lock when it begins, for at most 30 seconds.
 DATABASES["default"]["OPTIONS"] = {{"timeout": 30, "transaction_mode": "IMMEDIATE"}}
 MIDDLEWARE = [name for name in MIDDLEWARE if not name.endswith("DatabaseIsLockedRetryMiddleware")]
+TEMPLATES[0]["DIRS"] = [os.environ["CURATION_PAGES"], *TEMPLATES[0]["DIRS"]]
 """
 
 Tell = Callable[[str], None]
@@ -362,6 +363,7 @@ def _environment(place: Place, owner: dict[str, str]) -> dict[str, str]:
     passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     passed["PYTHONPATH"] = str(place.settings.absolute())
     passed["DJANGO_SETTINGS_MODULE"] = SETTINGS_MODULE
+    passed["CURATION_PAGES"] = str(shipped("annotation_configs", "label_studio") / "pages")
     return {**passed, **{f"LABEL_STUDIO_{name}": value for name, value in own.items()}}
 
 

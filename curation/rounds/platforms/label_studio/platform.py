@@ -157,8 +157,12 @@ class LabelStudioRound(NoCrowd):
         with report.tracked("asking for answers", len(overlaps)) as advance:
             server.set_overlap(project, overlaps, advance=advance)
         self._bar(server, project, tasks)
-        address = f"{server.url}/projects/{project}/data?labeling=1"
-        return Published(round, address, server.invite())
+        return _entrance(round, server.invite())
+
+    def entrance(self, *, reset: bool = False) -> Published:
+        """The address of the tasks, and the link to sign up, as the server gives it now."""
+        self._project()
+        return _entrance(self.round, self.connect().invite(reset=reset))
 
     def pull(self, *, full: bool = False) -> PullCounts:
         """Fetch new, changed and deleted annotations into the archive."""
@@ -278,3 +282,11 @@ class LabelStudioRound(NoCrowd):
             ids = server.tasks(project)
             pairs = [(ids[task], u) for task, users in barred.items() if task in ids for u in users]
             server.bar(project, pairs)
+
+
+def _entrance(round: Round, sign_up: str) -> Published:
+    """The address of a round's tasks, and the link to sign up, which leads on to the first task."""
+    address = f"{round.server}/projects/{round.project}/data?labeling=1"
+    return Published(
+        round, address, f"{sign_up}&next={address[address.index('/', len('https://')) :]}"
+    )

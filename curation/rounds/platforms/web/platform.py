@@ -107,10 +107,20 @@ class WebRound:
                 self.prolific or (known is not None and known.prolific),
             )
             store.put_round(plan, shown, asked)
-            link, is_dead = entry(store, plan), not store.fact("address")
+            entrance = self._entrance(store, plan)
         if plan.prolific and not self.can_approve:
             self.reporter.warn(UNCHECKED)
-        return Published(self.round, link, is_dead=is_dead, is_study=plan.prolific)
+        return entrance
+
+    def entrance(self, *, reset: bool = False) -> Published:
+        """The common link, if the round has one."""
+        with self._store() as store:
+            plan = store.plan(self.round.name)
+            return self._entrance(store, plan) if plan else Published(self.round)
+
+    def _entrance(self, store: Store, plan: Plan) -> Published:
+        is_dead = not store.fact("address")
+        return Published(self.round, entry(store, plan), is_dead=is_dead, is_study=plan.prolific)
 
     def pull(self, *, full: bool = False) -> PullCounts:
         """Copy answers from the database into the archive.

@@ -1,5 +1,6 @@
 """The four forms in a real browser on a real Label Studio: shown, refused, stored."""
 
+import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +10,9 @@ from curation.records import GOLDS, ROUND_KINDS, RoundKind, Shown, Task
 from curation.rounds import pages
 from curation.rounds.platforms.label_studio.client import LabelStudio
 from support.label_studio import FIELD, INSTRUCTIONS, SUBMIT, Form, browser_of, invite_link
+
+LANGUAGES = ("en", "id", "ja", "ar")
+SUBMIT_BUTTON = '[data-testid="bottombar-submit-button"]'
 
 STUDY = {"institution": "the Academy", "ethics": "board 7", "contact": "a@b.example"}
 TEXTS = pages.texts("en", None, study=STUDY, pay=("$1", "USD"))
@@ -141,6 +145,71 @@ def test_what_a_writer_wrote_is_stored(kind: RoundKind, opened: Callable[..., Op
     assert form.stored() == []
     form.send()
     assert form.answer() == CONSENT | {name: [text] for name, text in WRITTEN[kind].items()}
+
+
+def test_a_sentence_without_the_gap_is_refused(opened: Callable[..., OpenForm]) -> None:
+    form = opened("intrasentence")
+    *words, _ = WRITTEN["intrasentence"].values()
+    form.agree()
+    submit = form.page.locator("button", has_text=SUBMIT)
+    beside = form.page.locator(f"{SUBMIT_BUTTON}, {SUBMIT_BUTTON} ~ button").all()
+    assert len(beside) > 1, "a menu beside it sends, too"
+    hint = form.page.get_by_text(said("web", "sentence_plain"), exact=True)
+    for wrong in ("The librarian is blank.", "The librarian is Blank.", "The librarian is"):
+        form.write(*words, wrong)
+        hint.wait_for()
+        for button in beside:
+            assert button.evaluate("e => getComputedStyle(e).pointerEvents") == "none"
+        form.page.locator(FIELD).last.press("Enter")  # it would store the sentence
+    box = submit.bounding_box()
+    form.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert form.stored() == []
+    form.page.locator(FIELD).last.press("End")
+    form.page.keyboard.type(" ")
+    form.page.get_by_text(said("web", "insert_gap"), exact=True).click()
+    form.page.keyboard.type(".")
+    hint.wait_for(state="hidden")
+    form.submit()
+    sentence = "The librarian is BLANK."
+    assert form.answer() == CONSENT | {k: [v] for k, v in (MEANT | {"template": sentence}).items()}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_languages_gap(language: str, opened: Callable[..., OpenForm]) -> None:
+    texts = pages.texts(language, None, study=STUDY, pay=("1", "USD"))
+    word = texts["writing"]["blank"]
+    form = opened("intrasentence", texts=texts)
+    field = form.page.locator(FIELD).last
+    submit = form.page.locator(SUBMIT_BUTTON)
+    for text, reach in (
+        (f"x {word} y", "auto"),
+        ("x BLANK y", "auto"),
+        (f"x {unicodedata.normalize('NFKC', word)} y", "auto"),
+        (f"x {word.swapcase()[:-1]} y", "none"),
+        ("x blank y", "none"),
+    ):
+        field.fill(text)
+        form.page.wait_for_timeout(50)
+        assert submit.evaluate("e => getComputedStyle(e).pointerEvents") == reach, text
+
+
+def test_news_of_label_studio_must_be_asked_for(
+    browser: Any, ls: LabelStudio, server: Any, worker_id: str
+) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    link = invite_link(server.url, server.key)
+    page.goto(link)
+    box, sent = page.locator("#allow_newsletters_visual"), page.locator("#allow_newsletters")
+    assert (box.is_checked(), sent.input_value()) == (False, "false")
+    page.get_by_text("Get the latest news").click()
+    assert sent.input_value() == "true"
+    page.close()
+    email = f"news-{worker_id}@example.invalid"
+    browser_of(browser, link, email).close()
+    (user,) = [user for user in ls.to.ask("GET", "users") if user["email"] == email]
+    assert user["allow_newsletters"] is False
+    context.close()
 
 
 def validated(*golds: str) -> dict[str, list[str]]:

@@ -1,6 +1,7 @@
 """Rounds on a real server when people, owners and servers do what they should not."""
 
 import json
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from curation.records import GOLDS, Item, Rejection, Task
 from curation.rounds.platforms.label_studio.client import LabelStudio
 from support.answers import written
 from support.desk import STUDY, Desk, write_csv
-from support.label_studio import labels, project_of
+from support.label_studio import INSTRUCTIONS, fill_sign_up, invite_link, labels, project_of
 
 CONTEXTS = ("The baker sang BLANK.", "In May the baker walks BLANK.", "BLANK went the baker home.")
 
@@ -47,6 +48,32 @@ class Published(Desk):
 @pytest.fixture
 def desk(campaign: Any, keyed: Any, ls: LabelStudio) -> Callable[..., Published]:
     return lambda writer="w1": Published(keyed, Path(campaign.root), ls, writer)
+
+
+def test_the_link_to_sign_up_is_shown_whole(desk: Any, server: Any) -> None:
+    here = desk()
+    address = f"{server.url}/projects/{here.project}/data?labeling=1"
+    link = invite_link(server.url, server.key)
+    link += f"&next=/projects/{here.project}/data?labeling=1"
+    assert here.say("rounds", "links") == [{"round": "v", "address": address, "sign_up": link}]
+    said = here.does("rounds", "links", "v").out.splitlines()
+    assert said == ["v", f"for annotators: {address}", f"to sign up first: {link}"]
+
+
+def test_from_signing_up_to_the_first_task(desk: Any, server: Any, browser: Any) -> None:
+    """The link leads there; and from Label Studio's first page it takes two clicks."""
+    here = desk()
+    (shown,) = here.say("rounds", "links")
+    title = here.ls.to.ask("GET", f"projects/{here.project}/")["title"]
+    for link in (shown["sign_up"], shown["sign_up"].split("&next=")[0]):
+        page = browser.new_context().new_page()
+        fill_sign_up(page, link, f"p-{secrets.token_hex(4)}@example.invalid")
+        if link != shown["sign_up"]:
+            page.get_by_text(title, exact=True).click()
+            page.get_by_text("Label All Tasks").click()
+        page.locator(INSTRUCTIONS).wait_for()
+        assert page.url.startswith(f"{server.url}/projects/{here.project}/data?")
+        page.context.close()
 
 
 def test_an_answer_that_does_not_count_is_asked_for_again(desk: Any, sign_up: Any) -> None:
