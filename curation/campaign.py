@@ -184,6 +184,7 @@ PRIVATE = (
     "2-rounds/people.jsonl",
     "2-rounds/annotators.csv",
     "2-rounds/standing.jsonl",
+    "2-rounds/corrections.jsonl",
     "2-rounds/pay*.csv",
     "2-rounds/approve-*.csv",
     "2-rounds/bonus-*.csv",

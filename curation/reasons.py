@@ -42,7 +42,7 @@ REASONS: dict[str, str] = {
     "unknown_label": "the label is not one of the allowed labels",
     "unknown_item": "the label is for an item that does not exist or was refused",
     "unknown_association": "the label is for an association that its item does not have",
-    "text_changed": "the writer changed the words after this label was given",
+    "text_changed": "the words were changed after this label was given",
     "own_item": "the validator wrote this item",
     "skipped": "the person skipped the task without an answer",
     "unknown_task": "the answer is for a task that is not in its round",
@@ -68,6 +68,7 @@ REASONS: dict[str, str] = {
     "majority_related": "the majority labelled an association related, which is never a gold label",
     "two_of_a_kind": "the gold labels are not one stereotype, one anti-stereotype, one unrelated",
     "left_out": "leave_out in [decisions] lists the item",
+    "pilot": "the item is of a pilot round, and pilots in [decisions] does not ask for it",
     "intent_mismatch": "a gold label differs from the writer's intent",
     # an association without a score (scores)
     "too_long": "the text to score does not fit into the model's window",

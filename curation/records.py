@@ -185,7 +185,8 @@ class Round(Record):
     ``answers`` is the final number of answers per task. With ``labels`` "needed", fewer are
     requested first, and more only if the decision is still open. ``server`` and ``project`` say
     where it runs. ``domains``, ``terms`` and ``of`` are its options. ``people`` says who may take
-    part, and ``reward`` what its study on Prolific pays each person who finishes.
+    part, and ``reward`` what its study on Prolific pays each person who finishes. The items of a
+    ``pilot`` become CATs only if the settings say so.
     """
 
     name: Id
@@ -204,6 +205,7 @@ class Round(Record):
     of: tuple[str, ...] = ()
     people: Requirements = Requirements()
     reward: Annotated[float, Field(ge=0, le=1_000_000_000)] | None = None
+    pilot: bool = False
     opened_at: Timestamp | None = None
     closed_at: Timestamp | None = None
 
@@ -300,6 +302,23 @@ class Standing(Record):
     at: Timestamp
     released: dict[str, str] = {}
     delete_releases: bool = False
+
+
+class Correction(Record):
+    """A line of ``corrections.jsonl``: a text of an item that the team has changed, and why.
+
+    ``association`` is the association's id; None for the context. ``by`` is the pseudonym of who
+    changed it, ``writer`` that of the item's writer, and ``round`` the item's round.
+    """
+
+    item: Id
+    round: Id
+    association: Id | None = None
+    text: Text
+    by: Id
+    why: Text
+    at: Timestamp
+    writer: str | None = None
 
 
 class Dealing(Record):
@@ -647,6 +666,7 @@ ON_DISK: tuple[type[Record], ...] = (
     *(Event, Count, Entity, Term, Task, Round, Item, Label, Review, Flag, Answer, Typing),
     *(InstructionChecks, Person),
     *(Standing, Dealing, Decision, Cat, Annotation, Score, Pitfall, Rejection, Manifest),
+    Correction,
     Passage,
     GroupLabel,
     Bias,

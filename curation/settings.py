@@ -36,8 +36,6 @@ Minutes = Annotated[float, Field(le=1440)]  # at most a day
 Amount = Annotated[float, Field(le=1_000_000_000)]
 T = TypeVar("T")
 Many = Annotated[tuple[T, ...], Field(max_length=100_000)]
-FEWEST_TASKS = 12
-"""On how many tasks there may be one instruction check at most."""
 
 
 class Section(BaseModel):
@@ -332,14 +330,17 @@ class RoundSettings(Section):
     pay_write: Annotated[Amount, Field(ge=0, description="pay for an item")] = 0.0
     pay_label: Annotated[Amount, Field(ge=0, description="pay for one item's labels")] = 0.0
     currency: Annotated[Words, Field(description="currency of the pay")] = "USD"
+    budget: Annotated[Amount, Field(ge=0, description="what all rounds may cost; 0: no budget")] = (
+        0.0
+    )
+    wage_floor: Annotated[
+        Amount, Field(ge=0, description="least pay for an hour of work; 0: no floor")
+    ] = 0.0
 
     @check_model(mode="after")
     def _has_few_checks(self) -> "RoundSettings":
-        if 0 < self.instruction_checks < FEWEST_TASKS:
-            raise ValueError(
-                f"instruction_checks = {self.instruction_checks} is more than one check in "
-                f"{FEWEST_TASKS} tasks; write 0 for none"
-            )
+        if 0 < (tasks := self.instruction_checks) < 12:
+            raise ValueError(f"instruction_checks = {tasks} is more than one check in 12 tasks")
         return self
 
 
@@ -383,6 +384,7 @@ class DecisionSettings(Section):
     leave_out: Annotated[
         Many[Words], Field(description="ids of items that must not become CATs")
     ] = ()
+    pilots: Annotated[bool, Field(description="items of pilot rounds may become CATs")] = False
 
     @check_model(mode="after")
     def _is_majority(self) -> "DecisionSettings":

@@ -38,6 +38,7 @@ REACHES_OUT = {
     "curation.models.endpoint.connection": {"urllib"},  # models behind an endpoint
     "curation.release.hub": {"huggingface_hub"},  # the Hugging Face Hub
     "curation.rounds.platforms.web.app": {"starlette"},  # the pages of annotators
+    "curation.rounds.platforms.web.owner": {"starlette"},  # the owner's pages
     "curation.rounds.platforms.web.site": {"starlette"},  # what all pages share
     "curation.rounds.platforms.web.server": {"uvicorn", "socket"},  # and their server
 }

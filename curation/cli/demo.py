@@ -87,7 +87,7 @@ def demo(
     step("decisions agreement", agreement, folder)
     show("rounds exclude validator-77 --reason 'says the same of everything'")
     rounds.exclude("validator-77", folder, reason="says the same of everything")
-    step("rounds withdraw writer-13", rounds.withdraw, "writer-13", folder)
+    step("rounds withdraw writer-13 --yes", rounds.withdraw, "writer-13", folder, yes=True)
     step("decisions split", split, folder)
     cats = measures.ChosenCats(campaign=folder)
     step("measures statistics", measures.statistics, cats)
@@ -150,6 +150,7 @@ def _serve(campaign: Campaign, answers: Path, port: int) -> None:
         with campaign.lock():
             for who, names in rounds.items():
                 console.say(f"  {who:10} {serving.make_links(campaign, names, [who]).links[who]}")
+        console.say(f"  {'owner':10} {running.owner}")
         console.say(
             f"Press Ctrl-C to stop. In another window: cd {campaign.root}; curation rounds status "
             "--watch 5"

@@ -69,17 +69,18 @@ def quality(
         console.warn(result.warning)
 
 
+PARTS: dict[str, tuple[str, ...]] = {
+    "agreement_ci": ("low", "high"),
+    "group_agreement_ci": ("group_low", "group_high"),
+    "shares": GOLDS,
+}
+
+
 def _cells(person: "PersonQuality") -> dict[str, Any]:
     """A person's row, by column. The table leaves out columns that nobody has a value in."""
-    cells = dict[str, Any]()
+    cells: dict[str, Any] = {}
     for name, value in person._asdict().items():
-        if name.endswith("_ci"):
-            (
-                cells[name.replace("agreement_ci", "low")],
-                cells[name.replace("agreement_ci", "high")],
-            ) = value or (None, None)
-        elif name == "shares":
-            cells |= zip(GOLDS, value or (None,) * len(GOLDS), strict=True)
-        else:
-            cells[name] = value
+        names = PARTS.get(name, (name,))
+        values = [value] if name not in PARTS else value or [None] * len(names)
+        cells |= zip(names, values, strict=True)
     return cells | {"marks": ", ".join(mark.code for mark in person.marks)}

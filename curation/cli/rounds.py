@@ -14,6 +14,8 @@ import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
+from curation.cli.budget import plan
+from curation.cli.correcting import confirm, correct
 from curation.cli.crowd import approve, study
 from curation.cli.importing import show_refused
 from curation.cli.options import (
@@ -32,7 +34,7 @@ from curation.formats.requirements import described
 from curation.records import Round
 from curation.rounds.pay import earned, money
 from curation.rounds.refused import REPAIRABLE
-from curation.steps.people import Action, Change, decide_on_person
+from curation.steps.people import Action, Change, Foreseen, changed, decide_on_person
 from curation.steps.release.versions import Held
 from curation.steps.rounds import round_files, round_status, running, sheets
 from curation.steps.rounds.fold import describe_pitfalls
@@ -81,9 +83,13 @@ def withdraw(
     campaign: Where = Path(),
     erase: bool = False,
     releases: bool = False,
+    yes: bool = False,
     as_json: Json = False,
 ) -> None:
-    """Remove a person who wants to withdraw, and show what changes. You cannot undo this.
+    """Remove a person who wants to withdraw. You cannot undo this.
+
+    The command shows what it will do and asks; --yes is for scripts. Afterwards it shows what has
+    changed.
 
     With --erase, their answers are also erased from the raw archive and their words from tasks, and
     both from our own pages, and from the rounds' Label Studio if it can be reached. An entry
@@ -94,34 +100,42 @@ def withdraw(
     Options:
         erase: Also erase the answers from the raw archive.
         releases: With --erase: also delete the versions in 7-release that hold it.
+        yes: Do not ask.
     """
     if releases and not erase:
         raise CurationError("--releases needs --erase", "add --erase, or leave --releases out")
     action: Action = "erase" if erase else "withdraw"
     reason = "the person's own wish"
-    _decide(campaign, person, action, reason, as_json=as_json, releases=releases)
+    _decide(campaign, person, action, reason, as_json=as_json, releases=releases, yes=yes)
 
 
 def _decide(
-    root: Path, who: str, action: Action, reason: str, *, as_json: bool, releases: bool = False
+    root: Path,
+    who: str,
+    action: Action,
+    reason: str,
+    *,
+    as_json: bool,
+    releases: bool = False,
+    yes: bool = True,
 ) -> None:
+    def agree(foreseen: Foreseen) -> None:
+        if not yes:
+            _warn(foreseen, action, releases=releases)
+            confirm("Withdraw this person for good?", yes=yes)
+
     campaign = open_campaign(root)
     with campaign.lock():
         change = decide_on_person(
-            campaign, who, action, reason, releases=releases, reporter=console
+            campaign, who, action, reason, releases=releases, agree=agree, reporter=console
         )
     if as_json:
-        before, after = change.before, change.after
         console.say_json(
             {
                 "person": change.person,
                 "action": change.action,
                 "erased": change.erased,
-                "changed": {
-                    name: [before[name], after.get(name)]
-                    for name in before
-                    if before[name] != after.get(name)
-                },
+                "changed": changed(change.before, change.after),
                 "cats_lost": change.cats_lost,
                 "cats_won": change.cats_won,
                 "released_in": list(change.released_in),
@@ -131,6 +145,23 @@ def _decide(
         )
         return
     _show(change)
+
+
+def _warn(foreseen: Foreseen, action: Action, *, releases: bool) -> None:
+    """Show on standard error what a withdrawal will do."""
+    lost, risk = foreseen.cats, foreseen.touched
+    console.note(
+        f"{foreseen.person} gave {amount(foreseen.answers, 'answer')}. None will count:\n"
+        f"  {amount(foreseen.items, 'item')}, with {amount(foreseen.others, 'label')} of others; "
+        f"{amount(lost, 'CAT is', 'CATs are')} among them and will be lost\n"
+        f"  {amount(foreseen.labels, 'label')} on items of others; "
+        f"{amount(risk, 'CAT has', 'CATs have')} such labels and may be lost"
+    )
+    if action == "erase":
+        console.note("  the answers are erased from the archive, and the words from tasks")
+    for version in foreseen.versions:
+        fate = "is deleted" if releases else "still holds items or labels of this person"
+        console.note(f"  7-release/{version} {fate}")
 
 
 def _show_version(change: Change, version: str, held: Held) -> None:
@@ -193,6 +224,8 @@ def pay(
     The amount is the number of accepted answers times the pay of the round. Refused answers have
     columns of their own. People who withdrew or are excluded are marked, and their answers count
     like those of others. People of our own pages have the codes that they are shown at the end.
+    If times are known, the list says what each person earned for an hour of work, and what brings
+    them to wage_floor in [rounds].
 
     The list is 2-rounds/pay.csv, or pay-ROUND.csv for some rounds. It is private: only your account
     can read it, and .gitignore excludes it. The command needs the campaign's key, and prints no ids
@@ -231,7 +264,28 @@ def pay(
             "erased. Nobody knows any more whose they were, so they are not in the list. If you "
             "still owe these people money, use an earlier list"
         )
+    _show_wages(made, opened.settings.rounds.wage_floor, currency)
     console.say(f"who gets what: {made.file} (private: give it only to the person who pays)")
+
+
+def _show_wages(made: PayList, floor: float, currency: str) -> None:
+    wages = made.wages
+    if wages.median is None:
+        return
+    console.say(
+        f"an hour of work: {money(wages.median)} {currency} (the median of "
+        f"{amount(wages.known, 'person', 'people')} whose time is known)"
+    )
+    if not floor:
+        console.say(
+            "set [rounds] wage_floor to see who earns less than you want to pay for an hour"
+        )
+        return
+    below = f"{wages.below} earn" if wages.below != 1 else "1 earns"
+    console.say(
+        f"  {below} less than {money(earned(floor, 1))} {currency}; "
+        f"{money(wages.top_up)} {currency} would bring them up to it (column top_up)"
+    )
 
 
 def _minutes(line: JobPay) -> str:
@@ -267,6 +321,12 @@ def _as_json(made: PayList, currency: str) -> dict[str, object]:
             for code, (people, sum_) in made.standing.items()
         },
         "erased": made.erased,
+        "hourly_wage": {
+            "median": money(made.wages.median) if made.wages.median is not None else None,
+            "people": made.wages.known,
+            "below_floor": made.wages.below,
+            "top_up": money(made.wages.top_up),
+        },
     }
 
 
@@ -342,6 +402,8 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
         for p in progress
     ]
     console.table("Rounds", [*HEADS, currency], rows)
+    if text := round_status.about_budget(campaign):
+        console.say(text)
     for status, p in zip(statuses, progress, strict=True):
         console.say(f"{p.round}: {round_status.advice(status, p)}")
         if status.tables and status.round.state == "open":
@@ -358,7 +420,7 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
 
 
 def status_json(campaign: Campaign, status: RoundStatus) -> dict[str, Any]:
-    """A round's progress, and the tables that are out, as plain data."""
+    """A round's progress, the next step, what was refused and why, and tables, as plain data."""
     tables = [
         {
             "table": each.table,
@@ -368,7 +430,9 @@ def status_json(campaign: Campaign, status: RoundStatus) -> dict[str, Any]:
         }
         for each in status.tables
     ]
-    return {**round_status.progress_of(campaign, status)._asdict(), "tables": tables}
+    figures = round_status.figures(campaign, status)
+    more = {"next": figures.next, "refused_by_reason": figures.refused, "tables": tables}
+    return {**figures.progress._asdict(), **more}
 
 
 def show_new_answers(
@@ -487,22 +551,28 @@ def import_(
     error.
 
     Every rule is checked again here: own items, second answers, caps, consent, content. If you
-    import a file again, only new answers are added.
+    import a file again, only new answers are added. If you name a folder, all tables in it are
+    imported; those that cannot be are named at the end.
 
     Options:
         round (ROUND): The round.
-        file (FILE): An .xlsx workbook, a CSV or a JSONL file.
+        file (FILE): An .xlsx workbook, a CSV or a JSONL file, or a folder of them.
         consent (VERSION): Declare that all people in the file agreed, on their platform, to this
             version of the consent text.
     """
     with locked(campaign) as opened:
         chosen = round_files.read_round(opened, round)
-        words = round_files.read_words(opened, chosen.name)
-        rows, place = sheets.read_answers(file, words, reporter=console)
-        answers = sheets.import_round(
-            opened, chosen, rows, consent=consent, dates=dates, place=place, reporter=console
+        answers, failed = sheets.import_tables(
+            opened, chosen, file, consent=consent, dates=dates, reporter=console
         )
     show_new_answers(opened, chosen, answers, as_json=as_json)
+    for error in failed.values():
+        console.warn(f"{error.what}: {error.fix}")
+    if failed:
+        raise CurationError(
+            f"{file}: not imported: {some([path.name for path in failed], SHOWN)}",
+            "correct these files and import the folder again: what was imported is not added twice",
+        )
 
 
 def texts(
@@ -535,6 +605,7 @@ app = command_group(
     "own pages, on Label Studio, or on any platform that imports and exports tables. See "
     "docs/rounds.md."
 )
+app.command("plan")(plan)
 app.command("serve")(serve)
 
 
@@ -777,3 +848,4 @@ app.command("pay")(pay)
 app.command("texts")(texts)
 app.command("exclude")(exclude)
 app.command("withdraw")(withdraw)
+app.command("correct")(correct)

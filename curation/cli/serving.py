@@ -48,7 +48,8 @@ def serve(
         address (URL): The public address of the pages behind a proxy, for people's links. It is
             kept.
         only (ROLE): Label Studio only: writers or validators; default: both.
-        new_links: Label Studio only: make new sign-up links; old ones stop working.
+        new_links: Make a new link for the owner; on Label Studio, new sign-up links. Old ones stop
+            working.
     """
     opened = open_campaign(campaign)
     if platform_ not in SERVERS:
@@ -56,9 +57,7 @@ def serve(
             f"platform {platform_!r} has no server here", f"platforms: {', '.join(SERVERS)}"
         )
     for_label_studio = platform_ != DEFAULT
-    others = {"--role": bool(only), "--new-links": new_links}
-    if for_label_studio:
-        others = {"--address": bool(address)}
+    others = {"--address": bool(address)} if for_label_studio else {"--role": bool(only)}
     if wrong := [option for option, given in others.items() if given]:
         other = "web" if for_label_studio else "label_studio"
         raise CurationError(
@@ -74,11 +73,18 @@ def serve(
     if for_label_studio:
         _serve_label_studio(opened, only or list(ROLES), port or ROLES["writers"], host, new_links)
     else:
-        serve_pages(opened, host=host, port=port or serving.PORT, address=address)
+        serve_pages(
+            opened, host=host, port=port or serving.PORT, address=address, new_link=new_links
+        )
 
 
 def serve_pages(
-    campaign: Campaign, *, host: str = serving.HERE[0], port: int = serving.PORT, address: str = ""
+    campaign: Campaign,
+    *,
+    host: str = serving.HERE[0],
+    port: int = serving.PORT,
+    address: str = "",
+    new_link: bool = False,
 ) -> None:
     """Run the web server until Ctrl-C, and print where people enter."""
 
@@ -92,6 +98,7 @@ def serve_pages(
             console.say("  no round is open on these pages yet")
         if running.unchecked:
             console.warn(running.unchecked)
+        console.say(f"owner's page, for you alone: {running.owner}")
         if running.old_lists:
             console.warn(
                 f"{', '.join(running.old_lists)}: links made before have another address; "
@@ -99,7 +106,7 @@ def serve_pages(
             )
         console.say("Press Ctrl-C to stop. In another window: curation rounds open KIND")
 
-    serving.serve(campaign, host=host, port=port, address=address, ready=show)
+    serving.serve(campaign, host=host, port=port, address=address, new_link=new_link, ready=show)
     console.note("the server has stopped; everything that it acknowledged is saved")
 
 

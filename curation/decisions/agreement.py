@@ -12,6 +12,7 @@ from curation.records import GOLDS, VALUES, Decision, Fields, Item, Term
 from curation.stats.agreement import MEASURES, Counts, by_cat, coefficient, contributions, interval
 from curation.stats.intervals import Interval
 from curation.text.rules import chance_of_agreement
+from curation.text.wording import amount
 
 ALGORITHM = 5
 _FEW_CATS = 10  # with fewer CATs the coverage of intervals was not measured (docs/intervals.md)
@@ -407,6 +408,23 @@ def outcome(
         "gold": 100 * sum(golds) / len(golds) if golds else None,
         "alpha": coefficient("alpha", votes) if len(votes) else None,
     }
+
+
+def about_failed(failed: FailedChecks | None) -> str:
+    """What changes without the people who failed instruction checks; empty if there are none."""
+
+    def shown(outcome: Outcome) -> str:
+        alpha = "–" if outcome["alpha"] is None else f"{outcome['alpha']:.3f}"
+        return f"{amount(outcome['cats'], 'CAT')}, {outcome['gold'] or 0:.1f} % gold, alpha {alpha}"
+
+    if not failed:
+        return ""
+    people = amount(failed["people"], "person", "people")
+    return (
+        f"{people} failed two checks of reading in a round, and their labels count. With them: "
+        f"{shown(failed['all'])}; without them: {shown(failed['without'])} (gold: associations "
+        "that have a gold label; alpha over decided items)."
+    )
 
 
 TIDY = ("by", "group", "scope", "gold", "measure", "value", "low", "high", "items", "labels")

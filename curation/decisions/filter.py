@@ -122,6 +122,7 @@ def judge(
     of: int = 5,
     match_intent: bool = False,
     leave_out: Collection[str] = (),
+    pilots: Collection[str] = (),
     trusted: Mapping[str, tuple[Gold, ...]] = NOTHING,
 ) -> list[Decision]:
     """Decide every item by its votes.
@@ -133,6 +134,7 @@ def judge(
         of: the number of labels that an association can get.
         match_intent: whether each gold label must equal the writer's intent, if it is known.
         leave_out: ids of items that are not kept, whatever their labels are.
+        pilots: rounds whose items are not kept, whatever their labels are.
         trusted: by id of items without votes, their gold labels; as from ``golds_without_votes``.
 
     Returns:
@@ -156,6 +158,8 @@ def judge(
         kept, reason = outcome.kept, outcome.reason
         if item.id in leave_out:
             kept, reason = False, "left_out"
+        elif item.round in pilots:
+            kept, reason = False, "pilot"
         decisions.append(Decision(item=item.id, kept=kept, reason=reason, verdicts=(a, b, c)))
     return decisions
 

@@ -165,26 +165,6 @@ class Retention(Part):
     open: int = 0
 
 
-class Outcome(Part):
-    """What labels decide: CATs, the share of associations with a gold label in per cent, alpha."""
-
-    labels: int
-    cats: int
-    gold: float | None
-    alpha: float | None
-
-
-class FailedChecks(Part):
-    """The outcome of all labels, and of those of people who did not fail two instruction checks.
-
-    ``people`` counts those who did.
-    """
-
-    people: int
-    all: Outcome
-    without: Outcome
-
-
 class SentimentShare(Part):
     """The share of negative associations with a gold label, in per cent, over all CATs."""
 
@@ -335,6 +315,7 @@ class Facts(Part):
     CATs by tier, or "unknown". ``people`` has numbers of people by what they did: "review", a kind
     of CAT that they wrote, or "validation". ``not_counted`` has numbers of labels of the campaign
     that do not count, and ``not_kept`` of its items that are no CATs, by reason code.
+    ``failed_checks`` says what changes without people who failed instruction checks.
     ``sentiment_why`` says why there is no sentiment, and ``unscored`` why each chat model without a
     score has none.
     """
@@ -367,7 +348,7 @@ class Facts(Part):
     rounds_settings: dict[str, Any] = {}
     agreement: tuple[Agreement, ...] = ()
     retention: tuple[Retention, ...] = ()
-    failed_checks: FailedChecks | None = None
+    failed_checks: str = ""
     sentiment: tuple[SentimentShare, ...] = ()
     sentiment_by: str = ""
     sentiment_why: str = ""

@@ -5,13 +5,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from curation.records import Answer, Item, Round, Task
 from curation.rounds.pay import NO_PAY, earned
 from curation.rounds.plan import further
 from curation.text.rules import Votes, decide
 from curation.text.times import moment, timestamp
+
+if TYPE_CHECKING:
+    from curation.rounds.quality import PersonQuality
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 PACE_DAYS = 7.0  # the pace is computed over these days, or since the first answer
@@ -66,6 +69,48 @@ class Progress(NamedTuple):
     done_at: str | None
     cost: float
     cost_in_all: float
+
+
+class RoundFigures(NamedTuple):
+    """What a round's owner looks at.
+
+    Attributes:
+        progress: its progress.
+        next: what to do next, in a line.
+        refused: by reason code, how many of ``progress.answers`` were refused; most first.
+        flagged: by flag, the items that at least two people gave it.
+    """
+
+    progress: Progress
+    next: str
+    refused: dict[str, int]
+    flagged: Mapping[str, list[str]]
+
+
+class Overview(NamedTuple):
+    """The rounds of a campaign, by the answers that are folded.
+
+    Attributes:
+        campaign: the campaign's name.
+        currency: the currency of its pay.
+        budget: what all rounds may cost; 0 for no budget.
+        rounds: each round's figures by its name, oldest first.
+        people: by round each person's figures and marks, people with marks first.
+        at: when the files were read, in ISO 8601.
+    """
+
+    campaign: str
+    currency: str
+    budget: float
+    rounds: dict[str, RoundFigures]
+    people: "dict[str, list[PersonQuality]]"
+    at: str
+
+
+def refused_by_reason(answers: Iterable[Answer]) -> dict[str, int]:
+    """By reason code, how many of the answers that came in were refused; most first."""
+    counts = Counter(a.code for a in answers if a.code and a.code not in NOT_SHOWN)
+    return dict(counts.most_common())
 
 
 def voided(
@@ -215,7 +260,7 @@ def progress(
 
     Pace is the number of answers per day over the last seven days, or since the first answer. The
     end is when the last missing answer comes in at that pace. Cost is the pay for every answer,
-    refused or not.
+    refused or not; all that a person sent for one task is one answer.
 
     Args:
         round: the round.
@@ -241,7 +286,7 @@ def progress(
     undecided = sum(decide(v, needed=needed, of=of).reason == "too_few_labels" for v in three)
     is_validation = round.kind == "validation"
     done = sum(not n for id, n in lack.items() if id not in void)
-    paid = sum(a.code not in NO_PAY for a in answers)
+    paid = len({(a.task, a.annotator) for a in answers if a.code not in NO_PAY})
     return Progress(
         round=round.name,
         kind=round.kind,

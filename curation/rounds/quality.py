@@ -227,11 +227,12 @@ def _others(given: _Given, teams: Ints) -> Ints:
 
 
 class _Agreement(NamedTuple):
-    """Leave-one-out agreement, its interval, and how many labels it is from."""
+    """Leave-one-out agreement, its interval, the number of labels, and items with the lowest."""
 
     share: float | None
     ends: Interval | None
     labels: int
+    lowest: list[str]
 
 
 def _agreement(given: _Given, teams: Ints) -> list[_Agreement]:
@@ -240,7 +241,7 @@ def _agreement(given: _Given, teams: Ints) -> list[_Agreement]:
     total = others.sum(axis=1)
     rows = np.flatnonzero(total > 0)
     same = others[rows, given.value[rows]] / total[rows]
-    who, item = given.who[rows], pd.factorize(given.item[rows])[0]
+    who, (item, names) = given.who[rows], pd.factorize(given.item[rows])
     width = int(item.max(initial=0)) + 1
     pairs, at = np.unique(who * width + item, return_inverse=True)
     won, of = _sums(at, np.stack([same, same * 0 + 1], axis=1), len(pairs)).T
@@ -250,7 +251,10 @@ def _agreement(given: _Given, teams: Ints) -> list[_Agreement]:
         mine, labels = won[begin:end], of[begin:end]
         n = int(labels.sum())
         share = float(mine.sum() / n) if n else None
-        agreements.append(_Agreement(share, share_interval(mine, labels, observations=n), n))
+        lowest = np.argsort(mine / labels, kind="stable")[:SHOWN]
+        items = [str(names[pairs[begin + k] % width]) for k in lowest]
+        interval = share_interval(mine, labels, observations=n)
+        agreements.append(_Agreement(share, interval, n, items))
     return agreements
 
 
@@ -279,10 +283,10 @@ def _position_runs(given: _Given, people: int) -> list[list[str]]:
 def _guesses(agreements: list[_Agreement], limits: Mapping[str, Fields]) -> list[Mark]:
     """The mark of somebody whose agreement is low with everybody and with their own group."""
     least, below = limits["random"]["least"], limits["random"]["below"]
-    known = [(a.ends[1], a.share, a.labels) for a in agreements if a.ends and a.labels >= least]
-    high, share, labels = max(known, default=(1.0, None, 0))
-    facts = {"agreement": share, "high": high, "compared": labels}
-    return [_mark(limits, "random", facts)] if high < below else []
+    known = [(a.ends[1], a) for a in agreements if a.ends and a.labels >= least]
+    high, best = max(known, default=(1.0, agreements[0]))
+    facts = {"agreement": best.share, "high": high, "compared": best.labels}
+    return [_mark(limits, "random", facts, best.lowest)] if high < below else []
 
 
 def _mark(

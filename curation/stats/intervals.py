@@ -79,9 +79,18 @@ def share_interval(
     n = spread / variance if variance > 0 and spread > 0 else observations
     if extra > 0 and spread > 0:
         n = spread / (spread / n + extra)
-    t = t_quantile(confidence, units - 1)
+    return wilson(share, n, t_quantile(confidence, units - 1))
+
+
+def wilson(share: float, n: float, t: float) -> Interval:
+    """Wilson's interval of a share of n observations, with the quantile t of its confidence.
+
+    >>> [round(end, 3) for end in wilson(0.5, 96.04, 1.96)]
+    [0.402, 0.598]
+    """
     center = (share + t * t / (2 * n)) / (1 + t * t / n)
-    half = t / (1 + t * t / n) * math.sqrt(max(spread, 0.0) / n + t * t / (4 * n * n))
+    spread = max(share * (1 - share), 0.0)
+    half = t / (1 + t * t / n) * math.sqrt(spread / n + t * t / (4 * n * n))
     return [max(0.0, center - half), min(1.0, center + half)]
 
 

@@ -33,7 +33,7 @@ from curation.work.manifest import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-    from curation.decisions.agreement import Agreement, FailedChecks, Outcome
+    from curation.decisions.agreement import Agreement, FailedChecks
     from curation.decisions.filter import Counted
 
 
@@ -95,6 +95,13 @@ Settings = dict[str, Any]
 
 
 # --- filter -------------------------------------------------------------------------------------
+
+
+def filter_settings(campaign: Campaign) -> Settings:
+    """What the filter depends on."""
+    pilots = sorted(round_files.left_out_pilots(campaign))
+    rules = campaign.settings.decisions.model_dump()
+    return {**rules, "pilot_rounds": pilots} if pilots else rules
 
 
 def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
@@ -170,6 +177,7 @@ def _decided(campaign: Campaign, items: Sequence[Item], counted: "Counted") -> l
         of=settings.of,
         match_intent=settings.match_intent,
         leave_out=frozenset(settings.leave_out),
+        pilots=round_files.left_out_pilots(campaign),
         trusted=golds_without_votes(items, counted.labels) if settings.trust_gold else {},
     )
 
@@ -275,13 +283,14 @@ def agreement_report(
         )
     terms = terms_of(campaign, items)
     trusted = without_votes(decisions)
-    by_votes = [(i, d) for i, d in zip(items, decisions, strict=True) if i.id not in trusted]
+    of_data = [(i, d) for i, d in zip(items, decisions, strict=True) if d.reason != "pilot"]
+    by_votes = [(i, d) for i, d in of_data if i.id not in trusted]
     voted, votes = [item for item, _ in by_votes], [decision for _, decision in by_votes]
     # Items that got labels only until they were decided agree too well. A random sample of items
     # got all labels and represents the rest.
     early = stopped_early(campaign)
-    whole = [(i, d) for i, d in zip(items, decisions, strict=True) if i.id not in early]
-    counted = read_counted(campaign, [item for item, _ in whole], alone=bool(early))
+    whole = [(i, d) for i, d in of_data if i.id not in early]
+    counted = read_counted(campaign, [item for item, _ in whole], alone=len(whole) < len(items))
     exclude = [_pseudonym(campaign, name, counted.labels) for name in exclude]
     facts = agreement.facts(
         [item for item, _ in whole], [d for _, d in whole], counted, terms, exclude=exclude
@@ -295,14 +304,15 @@ def agreement_report(
                 facts, by=group, measures=measures, confidence=settings.agreement.confidence
             )
             advance()
-    rules = settings.decisions.model_dump(exclude={"count_repeats", "leave_out", "trust_gold"})
+    other = {"count_repeats", "leave_out", "pilots", "trust_gold"}
+    rules = settings.decisions.model_dump(exclude=other)
     repeated = repeats(items, read_labels(campaign), **rules)
     return {
         "confidence": settings.agreement.confidence,
         "excluded": sorted(exclude),
         "items": {
-            "in": len(items),
-            "stopped_early": len(items) - len(whole),
+            "in": len(of_data),
+            "stopped_early": len(of_data) - len(whole),
             "kept_without_votes": len(trusted),
             "labels": len(facts.labels),
         },
@@ -322,14 +332,15 @@ def _failed_checks(
     """What changes without the people who failed two instruction checks; None if nobody did."""
     from curation.decisions.agreement import outcome
 
-    counted = read_counted(campaign, items)
-    live = counted.labels["code"] == ""
-    failed = sorted({*round_files.failed_people(campaign)} & {*counted.labels["annotator"][live]})
+    failed = round_files.failed_people(campaign)
     if not failed:
         return None
-    others = read_counted(campaign, items, without=failed)
+    counted, others = (read_counted(campaign, items, without=out) for out in ((), failed))
+    people = {*failed} & {*counted.labels["annotator"][counted.labels["code"] == ""]}
+    if not people:
+        return None
     return {
-        "people": len(failed),
+        "people": len(people),
         "all": outcome(_decided(campaign, items, counted), counted, early),
         "without": outcome(_decided(campaign, items, others), others, early),
     }
@@ -341,6 +352,8 @@ def about_agreement(report: "Agreement") -> list[str]:
     Args:
         report: the report, as from ``agreement_report``.
     """
+    from curation.decisions.agreement import about_failed
+
     items = report["items"]
     lines = []
     if not items["labels"]:
@@ -351,22 +364,9 @@ def about_agreement(report: "Agreement") -> list[str]:
             "campaign, and their gold labels are those that were published. They are in none of "
             "the numbers."
         )
-    if failed := report["failed_checks"]:
-        lines.append(
-            f"{amount(failed['people'], 'person', 'people')} failed two instruction checks. Their "
-            f"labels count; «curation rounds exclude» takes them out. With them: "
-            f"{_shown(failed['all'])}. Without them: {_shown(failed['without'])}."
-        )
+    if failed := about_failed(report["failed_checks"]):
+        lines.append(failed)
     return [*lines, *about_suspects(sum(row["suspect"] for row in report["annotators"]))]
-
-
-def _shown(outcome: "Outcome") -> str:
-    gold, alpha = outcome["gold"], outcome["alpha"]
-    return (
-        f"{amount(outcome['labels'], 'label')}, {amount(outcome['cats'], 'CAT')}, a gold label for "
-        f"{0 if gold is None else gold:.1f} % of associations, alpha "
-        + ("–" if alpha is None else f"{alpha:.3f}")
-    )
 
 
 def about_suspects(count: int) -> list[str]:
@@ -449,7 +449,7 @@ FILTER = Step(
     "which items become CATs",
     lambda c: c.decisions,
     "decisions.filter",
-    lambda c: c.settings.decisions.model_dump(),
+    filter_settings,
     lambda c: [*item_files(c), *label_files(c)],
     filter,
     needs=(ANSWERS,),

@@ -1,6 +1,6 @@
 """Decides that a person's answers no longer count, and computes all results again."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -58,6 +58,10 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
         file.write(dump_json(Manifest(steps=steps).model_dump()))
     round_files.forget_holder(campaign, person, people.erased(round_files.read_standing(campaign)))
     writers = people.erased(round_files.read_standing(campaign))
+    corrections = round_files.read_corrections(campaign)
+    if any(each.writer in writers for each in corrections):  # they have words of the writer
+        kept_ones = [each for each in corrections if each.writer not in writers]
+        round_files.write_corrections(campaign, kept_ones)
     for round in round_files.planned_rounds(campaign):
         tasks = round_files.read_tasks(campaign, round)
         if any(task.barred in writers for task in tasks):
@@ -106,6 +110,30 @@ def _without_quotes(sent: "Sent", *, theirs: set[str], words: Words) -> Fields |
 Action = Literal["exclude", "readmit", "withdraw", "erase"]
 
 
+class Foreseen(NamedTuple):
+    """What a decision about a person will change, before anything is written.
+
+    Attributes:
+        person: the pseudonym.
+        answers: how many answers they gave.
+        items: items that they wrote.
+        labels: their labels that count now, on items of others.
+        others: labels of other people on their items.
+        cats: CATs among their items, which are lost.
+        touched: other CATs with a label of theirs, which may be lost.
+        versions: built versions of the release that hold items or labels of theirs.
+    """
+
+    person: str
+    answers: int
+    items: int
+    labels: int
+    others: int
+    cats: int
+    touched: int
+    versions: list[str]
+
+
 class Change(NamedTuple):
     """What a decision about a person changed.
 
@@ -148,6 +176,7 @@ def decide_on_person(
     reason: str,
     *,
     releases: bool = False,
+    agree: Callable[[Foreseen], None] = lambda foreseen: None,
     reporter: Reporter = QUIET,
 ) -> Change:
     """Exclude, readmit, withdraw or erase a person, and compute all results again.
@@ -163,6 +192,7 @@ def decide_on_person(
         reason: why; it is kept.
         releases: after an erasure, also delete the built versions that hold something of the
             person.
+        agree: is called with what will change before anything is written; raises to stop it.
         reporter: where warnings and progress go.
 
     Raises:
@@ -176,14 +206,15 @@ def decide_on_person(
         )
     computed = made_steps(campaign)
     run_steps(campaign, ANSWERS, reporter=reporter)
-    _recompute(campaign, computed, reporter)  # goes on if a release is blocked, for example
+    recompute(campaign, computed, reporter)  # goes on if a release is blocked, for example
     person = _pseudonym(campaign, who)
     decisions = round_files.read_standing(campaign)
     _check_action(person, action, people.out(decisions).get(person, ("", ""))[0])
-    before, cats = _counts(campaign), _cats(campaign)
+    before, cats = count_all(campaign), cats_of(campaign)
     items = _items_of(campaign, person)
     held = _held_before(campaign, person, items, decisions)
     delete = releases and action == "erase"
+    agree(_foresee(campaign, person, items, cats, sorted(held)))
     decisions.append(
         Standing(
             person=person,
@@ -197,10 +228,10 @@ def decide_on_person(
     with writing(round_files.standing_file(campaign), private=True) as file:
         file.writelines(map(dump_line, decisions))
     erased = erase(campaign, person, reporter=reporter) if action == "erase" else 0
-    failure = _recompute(campaign, computed, reporter)
+    failure = recompute(campaign, computed, reporter)
     if failure and action == "erase":  # old results come from answers that must not be kept
         _delete_old(campaign)
-    after, cats_now = _counts(campaign), _cats(campaign)
+    after, cats_now = count_all(campaign), cats_of(campaign)
     if failure:
         old = "deleted" if action == "erase" else "left as they were"
         reporter.warn(f"not all results could be computed again: {failure}; the old ones are {old}")
@@ -227,6 +258,29 @@ def decide_on_person(
     )
 
 
+def changed(before: Fields, after: Fields) -> Fields:
+    """The counts that changed, each as it was and as it is; None if it cannot be computed now."""
+    return {k: [n, after.get(k)] for k, n in before.items() if n != after.get(k)}
+
+
+def _foresee(
+    campaign: Campaign, person: str, items: set[str], cats: set[str], versions: list[str]
+) -> Foreseen:
+    met = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
+    labels = read_labels(campaign)
+    on_theirs, by_them = labels["item"].isin(list(items)), labels["annotator"] == person
+    return Foreseen(
+        person=person,
+        answers=next((each.answers for each in met if each.id == person), 0),
+        items=len(items),
+        labels=int((by_them & ~on_theirs).sum()),
+        others=int((on_theirs & ~by_them).sum()),
+        cats=len(cats & items),
+        touched=len((cats - items) & set(labels.loc[by_them, "item"])),
+        versions=versions,
+    )
+
+
 def _check_action(person: str, action: Action, state: str) -> None:
     """Check that an action fits somebody who is "", "excluded" or "withdrawn"."""
     if action == "erase":
@@ -239,7 +293,7 @@ def _check_action(person: str, action: Action, state: str) -> None:
         raise CurationError(f"{person} is excluded already", "--undo lets the person in again")
 
 
-def _recompute(campaign: Campaign, steps: list[Step], reporter: Reporter) -> str:
+def recompute(campaign: Campaign, steps: list[Step], reporter: Reporter) -> str:
     """Bring each step up to date, even if another one fails; gives the first error's text."""
     errors = []
     for step in steps:
@@ -290,7 +344,7 @@ def _pseudonym(campaign: Campaign, who: str) -> str:
     )
 
 
-def _counts(campaign: Campaign) -> Fields:
+def count_all(campaign: Campaign) -> Fields:
     """The campaign's counts that are compared before and after a decision."""
     runs = {step.name: last_run(campaign, step) for step in STEPS}
     fold, decided = runs["answers"], runs["filter"]
@@ -308,7 +362,8 @@ def _counts(campaign: Campaign) -> Fields:
     return counts
 
 
-def _cats(campaign: Campaign) -> set[str]:
+def cats_of(campaign: Campaign) -> set[str]:
+    """The ids of the items that are CATs."""
     path = campaign.decisions / "decisions.jsonl"
     decisions: Sequence[Decision] = read_records(path, Decision, missing_ok=True)
     return {decision.item for decision in decisions if decision.kept}

@@ -97,6 +97,21 @@ def each_shard(
         yield from _in_processes(work, shards, workers)
 
 
+def in_own_process(work: Callable[[S], T], shard: S) -> T:
+    """Apply ``work`` to one shard in a process of its own, so that no other thread here waits.
+
+    Only in the command, for the reason of ``own_workers``; elsewhere it runs in this process.
+
+    Raises:
+        CurationError: the process died.
+        Exception: the exception of ``work``.
+    """
+    if not is_command():
+        return work(shard)
+    with closing(_in_processes(work, [shard], 1)) as each:
+        return next(each)[1]
+
+
 def check_device(engine: Engine, device: str) -> None:
     """Check that an engine can give its workers this device of torch, for a model of their own.
 

@@ -134,7 +134,7 @@ def test_a_writer_who_is_erased_leaves_no_word_in_it(campaign: Campaign, table: 
     bring(campaign, table, *OF_TWO)
     path = campaign.rounds / "main" / "pitfalls.jsonl"
     assert "She was early" in path.read_text("utf-8")
-    well("rounds", "withdraw", "w2", "--erase", "-c", campaign.root)
+    well("rounds", "withdraw", "--yes", "w2", "--erase", "-c", campaign.root)
     assert {one.item for one in pitfalls(campaign)} == {"i1"}
     assert "She was early" not in path.read_text("utf-8")
 
@@ -155,7 +155,7 @@ def test_words_of_the_teams_own_are_looked_for(campaign: Campaign, table: Path) 
 def test_a_mistake_in_the_words_stops_no_erasure(campaign: Campaign, table: Path) -> None:
     bring(campaign, table, *OF_TWO)
     own_words(campaign, "figures")
-    err = well("rounds", "withdraw", "w2", "--erase", "-c", campaign.root).err
+    err = well("rounds", "withdraw", "--yes", "w2", "--erase", "-c", campaign.root).err
     assert "words.csv line 2: no list is called 'figures'; the old ones are deleted" in err
     assert not (campaign.rounds / "main" / "pitfalls.jsonl").exists()
     kept = read_records(campaign.rounds / "main" / "items.jsonl", Item)

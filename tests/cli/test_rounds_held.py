@@ -215,7 +215,7 @@ def test_void_tasks_are_not_out(desk: Held) -> None:
 
 @pytest.mark.parametrize("dealt", [True, False])
 @pytest.mark.parametrize(
-    "how", [("exclude", "--reason", "x"), ("withdraw",), ("withdraw", "--erase")]
+    "how", [("exclude", "--reason", "x"), ("withdraw", "--yes"), ("withdraw", "--yes", "--erase")]
 )
 def test_what_somebody_leaves_behind_is_asked_for(
     desk: Held, how: tuple[str, ...], dealt: bool

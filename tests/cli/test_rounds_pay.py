@@ -86,6 +86,85 @@ def test_everybody_has_one_row_by_their_id(desk: Desk) -> None:
     assert dora["minutes"] == "0.5"
 
 
+def test_what_came_several_times_is_one_answer(desk: Desk) -> None:
+    desk.open("intrasentence", "w2")
+    rows = [item_row(task, "eve", n) for n, task in enumerate(desk.export("w2")[:2])]
+    for row in rows:  # with times, each would be a later version of the first
+        del row["submitted_at"]
+    for n, heading in enumerate(("templat", "tmpl", "a text")):
+        wrong = [{heading if k == "template" else k: v for k, v in row.items()} for row in rows]
+        assert desk.bring("w2", wrong, f"wrong-{n}.csv")["refused"] == {"missing_field": 2}
+    own = {**ITEM, "writer": "fay", "target": "potter", "context": "A potter is there."}
+    for note in "abc":
+        row = {
+            **own,
+            "kind": "intrasentence",
+            "submitted_at": "2026-05-03T10:00:00Z",
+            "note": note,
+        }
+        bring_items(desk, "main", row)
+    people = paid(desk)[1]
+    assert [people[who]["refused"] for who in ("eve", "fay")] == ["2", "1"]
+    desk.bring("w2", rows, "right.csv")
+    bring_items(desk, "main", {**own, "context": "A potter is BLANK.", "note": "d"})
+    said, people = paid(desk)
+    check_costs(desk, said)
+    for who, answers, pay in (("eve", "2", "0.20"), ("fay", "1", "0.10")):
+        row = people[who]
+        assert (row["accepted"], row["refused"], row["amount"]) == (answers, "0", pay)
+
+
+def test_pay_for_an_hour_of_work(desk: Desk) -> None:
+    set_to(desk.root, "wage_floor = 0.0\n", "wage_floor = 15.0\n")
+    said, people = paid(desk)
+    # Ann: three answers of 60 seconds at minutes 0, 3 and 6, and two gaps of 120, are 420 seconds
+    # for 0.20. Ben has a third answer without a time: it has the usual 60, and 0.30 for them.
+    # Chris: two answers, one gap, 240 seconds, 0.20. Dora: two items, one of them refused, are 60
+    # seconds for 0.10.
+    # Val-1: seven answers of 30 seconds and six gaps of 30 are 390 seconds for 2.331. Of val-0, the
+    # first one took 1 second, and an answer without a task took 12: 373 seconds for as much.
+    wanted = {
+        "'=Ann()": ("0.12", "1.71", "1.55"),
+        "Ben@example.invalid": ("0.12", "2.57", "1.45"),
+        "chris": ("0.07", "3.00", "0.80"),
+        "dora": ("0.02", "6.00", "0.15"),
+        "val-0": ("0.10", "22.50", "0.00"),
+        "val-1": ("0.11", "21.52", "0.00"),
+        "val-2": ("0.11", "21.52", "0.00"),
+    }
+    columns = ("hours", "hourly_wage", "top_up")
+    assert {who: tuple(row[c] for c in columns) for who, row in people.items()} == wanted
+    sums = {"median": "6.00", "people": 7, "below_floor": 4, "top_up": "3.95"}
+    assert said["hourly_wage"] == sums
+    done = desk.run("rounds", "pay")
+    assert "an hour of work: 6.00 EUR (the median of 7 people whose time is known)" in done.out
+    assert "4 earn less than 15.00 EUR; 3.95 EUR would bring them up to it" in done.out
+
+
+def test_a_floor_without_times(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", ["baker"], items=1, consent=False, wage_floor=15.0)
+    desk.open("intrasentence", "w")
+    desk.bring("w", [item_row(row, "ann", 0) | {"seconds": ""} for row in desk.export("w")])
+    done = desk.does("rounds", "pay")
+    assert "the column seconds" in done.err
+    assert "an hour of work" not in done.out
+    said, people = paid(desk)
+    assert said["hourly_wage"] == {"median": None, "people": 0, "below_floor": 0, "top_up": "0.00"}
+    assert [people["ann"][name] for name in ("hours", "hourly_wage", "top_up")] == [""] * 3
+
+
+def test_cost_against_the_budget(desk: Desk) -> None:
+    assert "budget" not in desk.does("rounds", "status", "v").out
+    set_to(desk.root, "budget = 0.0\n", "budget = 10.0\n")
+    (cost, all_) = (
+        sum(s[k] for s in desk.say("rounds", "status")) for k in ("cost", "cost_in_all")
+    )
+    line = f"budget: {cost:.2f} of 10.00 EUR ({cost / 10:.0%}); with the answers still to come "
+    assert f"{line}{all_:.2f}" in desk.does("rounds", "status", "v").out  # of all rounds
+    set_to(desk.root, "budget = 10.0\n", "budget = 5.0\n")
+    assert f"{all_ - 5:.2f} more than the budget" in desk.does("rounds", "status").out
+
+
 def check_costs(desk: Desk, said: Any) -> None:
     """The amounts of a round are its cost."""
     for line in said["rounds"]:
@@ -140,7 +219,7 @@ def test_some_rounds_and_unknown_ones(desk: Desk) -> None:
 def test_people_who_are_out_are_marked_and_their_work_counts(desk: Desk) -> None:
     _, before = paid(desk)
     desk.say("rounds", "exclude", "chris", "--reason", "copied")
-    desk.say("rounds", "withdraw", "val-1")
+    desk.say("rounds", "withdraw", "--yes", "val-1")
     said, after = paid(desk)
     for person, code in (("chris", "excluded"), ("val-1", "withdrawn")):
         assert after[person] == {**before[person], "standing": code}
@@ -155,7 +234,7 @@ def test_people_who_are_out_are_marked_and_their_work_counts(desk: Desk) -> None
 
 
 def test_erased_answers_cannot_be_paid_by_name(desk: Desk) -> None:
-    desk.say("rounds", "withdraw", "val-1", "--erase")
+    desk.say("rounds", "withdraw", "--yes", "val-1", "--erase")
     said, people = paid(desk)
     assert "val-1" not in people
     assert said["erased"] == 7

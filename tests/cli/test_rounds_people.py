@@ -122,7 +122,7 @@ def test_a_person_with_refused_answers_alone_can_be_taken_out(desk: Desk) -> Non
     known = {p.id for p in desk.records("people.jsonl", Person)}
     for person in ("eve@example.invalid", "fay"):
         assert name_of(desk, person) in known
-        desk.say("rounds", "withdraw", person, "--erase")
+        desk.say("rounds", "withdraw", "--yes", person, "--erase")
         assert holding(desk.root, person) == {}
 
 
@@ -136,7 +136,7 @@ def test_nobody_is_named_outside_the_archive_or_without_being_there(
     assert {path.stat().st_mode & 0o077 for path in desk.rounds.glob("*/raw")} == {0}
     before = untouched(desk.root)
     for person in ("nobody", "p-0000000000000000", ""):
-        said = desk.refused("rounds", "withdraw", person)
+        said = desk.refused("rounds", "withdraw", "--yes", person)
         assert f"under the name {person!r}" in said
     assert untouched(desk.root) == before
 
@@ -175,7 +175,7 @@ def test_who_withdraws_is_out_for_good(desk: Desk, person: str, erase: bool) -> 
         there = {"7-release/0.1.0/test.json", "2-rounds/v/tasks.jsonl"}
         assert there <= holding(desk.root, *words).keys()
     more = ["--erase", "--releases"] if erase else []
-    said = desk.say("rounds", "withdraw", person, *more)
+    said = desk.say("rounds", "withdraw", "--yes", person, *more)
     assert said["released_in"] == ["0.1.0"]
     assert said["releases_deleted"] == (["0.1.0"] if erase else [])
     assert bool(said["erased"]) == erase
@@ -187,7 +187,9 @@ def test_who_withdraws_is_out_for_good(desk: Desk, person: str, erase: bool) -> 
     assert (desk.root / "7-release" / "0.1.0").exists() != erase
     assert "cannot be taken back" in desk.refused("rounds", "exclude", person, "--undo")
     if erase:
-        assert desk.say("rounds", "withdraw", person, "--erase")["erased"] == 0  # said twice
+        assert (
+            desk.say("rounds", "withdraw", "--yes", person, "--erase")["erased"] == 0
+        )  # said twice
         assert holding(desk.root, person, person.lower(), *words) == {}
         barred = {"2-rounds/v/tasks.jsonl"} if words else set()
         assert set(holding(desk.root, out)) == {"2-rounds/standing.jsonl"} | barred
@@ -198,7 +200,7 @@ def test_a_second_delivery_brings_nothing_back(desk: Desk, content: Any) -> None
     desk.say("rounds", "open", "validation", "--name", "v")
     words = words_of(desk, "Ann W.")
     for person in ("Ann W.", VALIDATORS[1]):
-        desk.say("rounds", "withdraw", person, "--erase")
+        desk.say("rounds", "withdraw", "--yes", person, "--erase")
     # A platform's table has the texts of the task in each validator's row.
     assert holding(desk.rounds, *words).keys() <= {"v/tasks.jsonl"}
 
@@ -227,7 +229,7 @@ def test_an_erasure_killed_anywhere_and_said_again(
     def draw(writes: Sequence[int]) -> list[int]:
         return sorted(random.Random(person).sample(writes, 6))
 
-    command = ("rounds", "withdraw", person, "--erase", "--releases")
+    command = ("rounds", "withdraw", "--yes", person, "--erase", "--releases")
     done, killed = desk.killed(command, tmp_path, draw)
     for own in killed:
         own.say(*command)
@@ -244,8 +246,8 @@ def test_an_erasure_killed_anywhere_and_said_again(
 
 WORDS: dict[str, tuple[str, ...]] = {
     "exclude": ("exclude", "--reason", "x"),
-    "withdraw": ("withdraw",),
-    "erase": ("withdraw", "--erase", "--releases"),
+    "withdraw": ("withdraw", "--yes"),
+    "erase": ("withdraw", "--yes", "--erase", "--releases"),
 }
 
 
@@ -265,7 +267,7 @@ def test_nobody_is_kept_in_by_a_step_that_cannot_be_done(desk: Desk) -> None:
     words = words_of(desk, "Chlöe")
     set_to(desk.root, 'reference = "wordfreq"', 'reference = "nothere"')
     assert holding(desk.root / "4-measures", *words)
-    done = desk.run("rounds", "withdraw", "Chlöe", "--erase", "--releases")
+    done = desk.run("rounds", "withdraw", "--yes", "Chlöe", "--erase", "--releases")
     assert done.code == 0, done.err
     assert "not all results could be computed again" in done.err
     assert holding(desk.root, *words) == {}

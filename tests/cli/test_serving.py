@@ -42,9 +42,11 @@ def desk(written: Desk, tmp_path: Path) -> Desk:
 
 def test_a_server_says_where_it_is_serves_new_rounds_and_ends(desk: Desk) -> None:
     with serving("rounds", "serve", "-c", desk.root) as server:
+        (owner,) = re.findall(r"http\S+/owner/[0-9a-f]{32}", server.said)
         assert server.said == (
             f"pages for annotators: {server.url}\n"
             "  no round is open on these pages yet\n"
+            f"owner's page, for you alone: {owner}\n"
             "Press Ctrl-C to stop. In another window: curation rounds open KIND\n"
         )
         assert requests.get(f"{server.url}/health", timeout=20).status_code == 200
@@ -67,10 +69,25 @@ def test_a_server_says_where_it_is_serves_new_rounds_and_ends(desk: Desk) -> Non
         assert f"port {server.port} of 127.0.0.1 is already in use" in said
         # The address of the running server has not changed by this.
         assert desk.say("rounds", "open", "review")["address"] == opened["address"]
+        with requests.Session() as session:  # the figures come from a process of their own
+            for _ in range(300):
+                page = session.get(owner, timeout=20).text
+                if "computed from what was pulled" in page:
+                    break
+                time.sleep(0.1)
+        assert "computed from what was pulled" in page
+        assert f"Next: {desk.say('rounds', 'status', 'review-1')[0]['next']}" in page
         code, _, log = server.stop()
     assert code == 0
-    for secret in (row["link"], row["person"], opened["address"]):
+    for secret in (row["link"], row["person"], opened["address"], owner):
         assert secret.rpartition("/")[2] not in log
+    with serving("rounds", "serve", "--new-links", "-c", desk.root) as server:
+        (new,) = re.findall(r"/owner/[0-9a-f]{32}", server.said)
+        assert not owner.endswith(new)
+        assert requests.get(f"{server.url}{new}", timeout=20).status_code == 200
+        old = requests.get(f"{server.url}/owner/{owner.rpartition('/')[2]}", timeout=20)
+        assert old.status_code == 404
+        assert server.stop()[0] == 0
 
 
 def test_the_public_address_is_kept_for_links(desk: Desk) -> None:
@@ -99,7 +116,6 @@ def test_the_public_address_is_kept_for_links(desk: Desk) -> None:
     ("words", "says"),
     [
         (("--role", "writers"), "--role is not an option of web"),
-        (("--new-links",), "--new-links is not an option of web"),
         (("--platform", "files"), "platform 'files' has no server here"),
         (
             ("--platform", "label_studio", "--address", "https://a.example"),
@@ -272,7 +288,7 @@ def test_who_wrote_in_tables_is_the_same_person_here(desk: Desk) -> None:
     # Another spelling of a person's name is no second person, and a new number is nobody's.
     again = desk.say("rounds", "links", "v", "--people", desk.listed("Ann"))
     assert (again["new"], read_csv(Path(again["file"]))[0]["link"]) == (0, rows[0]["link"])
-    desk.say("rounds", "withdraw", "ann")
+    desk.say("rounds", "withdraw", "--yes", "ann")
     for name in ("ann", "Ann"):
         said = desk.refused("rounds", "links", "v", "--people", desk.listed(name))
         assert f"{name!r} is out of the campaign (withdrawn)" in said
@@ -308,13 +324,13 @@ def test_a_name_of_two_people_reaches_neither(desk: Desk) -> None:
     both = f"'ann' is the name of several people: {', '.join(sorted((other.pseudonym, writer)))}\n"
     for command in (
         ("exclude", "ann", "--reason", "bot"),
-        ("withdraw", "ann"),
-        ("withdraw", "ann", "--erase"),
+        ("withdraw", "--yes", "ann"),
+        ("withdraw", "--yes", "ann", "--erase"),
     ):
         assert both in desk.refused("rounds", *command)
     assert not (desk.rounds / "standing.jsonl").exists()
     for person in (writer, other.pseudonym):
-        assert desk.say("rounds", "withdraw", person, "--erase")["person"] == person
+        assert desk.say("rounds", "withdraw", "--yes", person, "--erase")["person"] == person
     assert writer not in {item.writer for item in desk.records("w/items.jsonl", Item)}
     with opened_store(open_campaign(desk.root)) as store:
         assert store.people() == []
@@ -328,7 +344,7 @@ def test_one_erasure_reaches_all_of_a_person(desk: Desk) -> None:
         store.consent(ann.id, "v", at=time.time())
         assert work(store, "v", ann, labelled(desk.golds())) == 1
     assert desk.say("rounds", "pull", "v")["new"] == 1
-    assert desk.say("rounds", "withdraw", "ann", "--erase")["erased"] == 1 + 2
+    assert desk.say("rounds", "withdraw", "--yes", "ann", "--erase")["erased"] == 1 + 2
     with opened_store(open_campaign(desk.root)) as store:
         assert (store.people(), store.lines("v", all=True)) == ([], [])
     raw = b"".join(path.read_bytes() for path in desk.rounds.glob("*/raw/*"))
@@ -357,7 +373,8 @@ def test_all_addresses_of_a_machine_need_one_for_links(desk: Desk) -> None:
 def test_the_demo_on_the_web_is_ready_for_three_people(tmp_path: Path) -> None:
     with serving("demo", "--web", "made", cwd=tmp_path) as server:
         links = dict(re.findall(r"^  (\w+) +(http\S+)$", server.said, re.MULTILINE))
-        assert set(links) == {"reviewer", "writer", "validator"}
+        assert set(links) == {"reviewer", "writer", "validator", "owner"}
+        assert "Links to send" in requests.get(links.pop("owner"), timeout=20).text
         seen = {}
         for who, link in links.items():
             with requests.Session() as session:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from curation.decisions import agreement as module
@@ -10,6 +11,7 @@ from curation.decisions.agreement import by_annotator, by_term, facts, intent, m
 from curation.decisions.filter import count, judge
 from curation.files import read_json
 from curation.records import Decision, Item, Term
+from curation.stats.agreement import coefficient
 from support.votes import VALUES, item, labels
 
 TERMS = {"term-1": Term(id="term-1", text="baker", domain="profession", family="baker")}
@@ -180,3 +182,38 @@ def test_a_latex_table_escapes_its_cells() -> None:
         r"\bottomrule",
         r"\end{tabular}",
     ]
+
+
+def test_the_outcome_of_labels_and_what_is_said_of_people_who_failed_checks() -> None:
+    items = [*map(item, "xyz")]
+
+    def found(without: str) -> module.Outcome:
+        given = [
+            (association, who, VALUES[letter])
+            for association, letters in SAID.items()
+            for who, letter in zip("abcde", letters, strict=True)
+            if letter != "-" and who not in without
+        ]
+        counts = count(items, labels(given))
+        return module.outcome(judge(items, counts.votes), counts)
+
+    # Of 9 associations, x and y have 6 gold labels. Alpha is that of the decided items, x and y.
+    every = found("")
+    assert (every["labels"], every["cats"], every["gold"]) == (33, 1, pytest.approx(100 * 6 / 9))
+    votes = [[4, 1, 0], [1, 4, 0], [0, 0, 5], [5, 0, 0], [3, 2, 0], [0, 0, 5]]
+    assert every["alpha"] == coefficient("alpha", np.array(votes))
+    # Without a and b, 3 labels agree on x2, y0 and y2, and no item is decided.
+    fewer = found("ab")
+    assert fewer == {"labels": 18, "cats": 0, "gold": pytest.approx(100 * 3 / 9), "alpha": None}
+    text = module.about_failed({"people": 2, "all": every, "without": fewer})
+    assert text == (
+        "2 people failed two checks of reading in a round, and their labels count. With them: "
+        f"1 CAT, 66.7 % gold, alpha {every['alpha']:.3f}; without them: 0 CATs, 33.3 % gold, "
+        "alpha – (gold: associations that have a gold label; alpha over decided items)."
+    )
+    assert module.about_failed(None) == ""
+    # Items that got labels only until they were decided are not in alpha.
+    counts = count(
+        items, labels([(a, w, VALUES[v]) for a in SAID for w, v in zip("abc", "sss", strict=True)])
+    )
+    assert module.outcome(judge(items, counts.votes), counts, {"x", "y", "z"})["alpha"] is None

@@ -386,11 +386,11 @@ def test_every_version_is_named_also_when_it_is_decided_again(built: Desk) -> No
     built.set(version="0.3.0")
     built.build()
     # The campaign has forgotten the items by now, and 0.3.0 is without them.
-    said = built.say("rounds", "withdraw", "ben", "--erase")
+    said = built.say("rounds", "withdraw", "--yes", "ben", "--erase")
     assert (said["released_in"], said["releases_deleted"]) == (both, [])
     assert said["releases_to_delete"] == both
     shutil.rmtree(built.first)
-    said = built.say("rounds", "withdraw", "ben", "--erase", "--releases")
+    said = built.say("rounds", "withdraw", "--yes", "ben", "--erase", "--releases")
     assert (said["released_in"], said["releases_deleted"]) == (["0.2.0"], ["0.2.0"])
     assert [p.name for p in built.releases.iterdir() if p.is_dir()] == ["0.3.0"]
     # What was published under that version must not come to mean something else.
@@ -400,11 +400,13 @@ def test_every_version_is_named_also_when_it_is_decided_again(built: Desk) -> No
 
 
 def test_versions_are_deleted_only_with_an_erasure(built: Desk) -> None:
-    assert "--releases needs --erase" in built.refused("rounds", "withdraw", "ben", "--releases")
+    assert "--releases needs --erase" in built.refused(
+        "rounds", "withdraw", "--yes", "ben", "--releases"
+    )
     other = built.root.parent / "other"
     shutil.move(built.first, other)
     built.first.symlink_to(other)
-    said = built.say("rounds", "withdraw", "val-0", "--erase", "--releases")
+    said = built.say("rounds", "withdraw", "--yes", "val-0", "--erase", "--releases")
     assert (said["released_in"], said["releases_deleted"]) == (["0.1.0"], [])  # only a link
     assert (other / "test.json").exists()
 

@@ -435,7 +435,7 @@ def facts() -> Facts:
     """The facts of a release, as far as they say something of labels."""
     beyond = ("lms 60.0 (52.0–70.0), intrasentence, test",)
     return releases.facts(
-        sizes=SIZES, scores=(row("dev", 200), row("test", 200)),
+        sizes=SIZES, scores=(row("dev", 200), row("test", 200)), failed_checks="With them: 9 CATs.",
         pitfalls=tuple(releases.pitfall(code, severity=s) for code, s in PITFALLS.items()),
         baselines=(Baseline(model="b", beyond=beyond, rows=(row("dev", 9), row("test", 100))),),
     )  # fmt: skip
@@ -446,7 +446,9 @@ def test_numbers_about_many_hidden_cats_are_public_and_about_few_are_not() -> No
     many = numbers.coarse(facts(), public, split="test")
     assert [(r.split, r.cats) for r in many.scores] == [("dev", 200), ("test", 200)]
     assert [r.cats for r in many.baselines[0].rows] == [9, 100]
-    assert (len(many.agreement), len(many.sentiment)) == (1, 1)
+    assert (len(many.agreement), len(many.sentiment), many.failed_checks) == (1, 1, "")
+    says = numbers.too_much(many.model_copy(update={"failed_checks": "With them: 9 CATs."}))
+    assert says[0] == "failed_checks: more than overall numbers, or more decimals"
     assert many.hidden is not None
     assert (many.hidden.cats, many.hidden.split) == (200, "test")
     dev = Counter(str(cat.tier) for cat in contents.part("dev"))

@@ -337,7 +337,9 @@ def test_published_gold_labels_cannot_be_hidden(unbuilt: Desk) -> None:
 
 def withdrawn(desk: Desk, person: str, *more: str) -> list[str]:
     """The versions that hold what is lost."""
-    said: list[str] = desk.say("rounds", "withdraw", person, "--erase", *more)["released_in"]
+    said: list[str] = desk.say("rounds", "withdraw", "--yes", person, "--erase", *more)[
+        "released_in"
+    ]
     return said
 
 

@@ -1,7 +1,7 @@
 """Dawid and Skene's model equals that of crowd-kit.
 
 crowd-kit asks for transformers, pyarrow and nltk: ``support/crowd_kit_process.py`` runs in an
-environment of its own (about 700 MB). ``$CURATION_CROWD_KIT`` names the python of another one.
+environment of its own (about 780 MB). ``$CURATION_CROWD_KIT`` names the python of another one.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from support import environments
 from support.annotators import make
 from support.environments import Process
 
-pytestmark = [pytest.mark.outside, pytest.mark.environment]
+pytestmark = pytest.mark.environment
 SCRIPT = Path(__file__).parents[1] / "support" / "crowd_kit_process.py"
 
 

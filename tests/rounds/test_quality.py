@@ -125,7 +125,13 @@ def test_low_agreement_is_marked_from_fifteen_labels_on() -> None:
     assert codes(found["p"]) == ["random"]
     assert found["p"].agreement == 0
     assert found["p"].marks[0].evidence.startswith("agreement 0.00, at most ")
+    assert found["p"].marks[0].items == ("i0", "i1", "i2", "i3", "i4")
     assert [codes(found[name]) for name in "abcd"] == [[]] * 4
+    # The items on which others disagree most come first.
+    turned[:4] = [text[0] + text[2] + text[1] for text in right[:4]]
+    found = by_name(people_figures(labels(*others(5), *tasks("p", *turned))))
+    assert found["p"].marks[0].items[0] == "i4"
+    turned = [text[1:] + text[0] for text in right]
     fewer = labels(*others(4), *tasks("p", *turned[:4]))
     assert codes(by_name(people_figures(fewer))["p"]) == []
 

@@ -80,7 +80,8 @@ def test_a_round_is_run_from_python_without_a_terminal(
     here.export()
     with here.campaign.lock():
         assert top_up_round(here.campaign, here.round) == {}
-        change = decide_on_person(here.campaign, "w1", "exclude", "a bot")
+        with pytest.warns(UserWarning, match="people excluded: 1 of 1; beyond about 5 %"):
+            change = decide_on_person(here.campaign, "w1", "exclude", "a bot")
         assert (change.before["items"], change.after["items"]) == (1, 0)
         closed, added = close_round(here.campaign, here.round)
     assert (closed.state, added, *capsys.readouterr()) == ("closed", [], "", "")

@@ -17,10 +17,10 @@ for line in sys.stdin:
     model = DawidSkene(n_iter=steps, tol=float("-inf")).fit(pd.DataFrame(request))
     workers, classes = sorted(set(request["worker"])), sorted(set(request["label"]))
     full = pd.MultiIndex.from_product([workers, classes])
-    errors = model.errors_.reindex(full, fill_value=1e-10).to_numpy()
+    errors = model.errors_.reindex(full, fill_value=1e-10)[classes].to_numpy()
     answer = {
-        "chance": model.probas_.sort_index().to_numpy().tolist(),
-        "share": model.priors_.sort_index().tolist(),
+        "chance": model.probas_.sort_index()[classes].to_numpy().tolist(),
+        "share": model.priors_[classes].tolist(),
         "errors": errors.reshape(len(workers), len(classes), len(classes)).tolist(),
     }
     print(json.dumps(answer), flush=True)

@@ -148,7 +148,8 @@ def coarse(facts: Facts, contents: Contents, *, split: SplitName, numbers: bool 
 
     There are none of a kind, a domain or a term. Tiers and CATs without votes are counted over the
     other CATs. Counts of pitfalls that depend on gold labels are left out: many are about few CATs,
-    and readers can see in the texts which ones. If fewer than ``FEW`` CATs are
+    and readers can see in the texts which ones. What changes without people who failed checks is
+    left out. If fewer than ``FEW`` CATs are
     hidden, these are left out, too: agreement, sentiment, scores of models and baselines on their
     split, and rows of the trust report about gold labels.
 
@@ -180,6 +181,7 @@ def _overall_only(facts: Facts, hidden: Hidden, *, numbers: bool = True) -> Fact
             "pitfalls": tuple(map(_unchecked, facts.pitfalls)),
             "scores": _rows(facts.scores, hidden.split, kind if enough else ""),
             "unscored": (),
+            "failed_checks": "",
             "baselines": tuple(
                 _baseline(
                     base,
@@ -299,7 +301,7 @@ def too_much(facts: Facts) -> list[str]:
     most = _overall_only(facts, facts.hidden)
     says = [
         f"{name}: more than overall numbers, or more decimals"
-        for name in ("agreement", "sentiment", "pitfalls", "scores", "baselines")
+        for name in ("agreement", "failed_checks", "sentiment", "pitfalls", "scores", "baselines")
         if getattr(most, name) != getattr(facts, name)
     ]
     if facts.trust and most.trust and most.trust.rows != facts.trust.rows:

@@ -268,8 +268,10 @@ def _annotation(payload: Mapping[str, Any]) -> _Answer:
     return _Answer(row, number, bool(annotation.get("was_cancelled")), foreign)
 
 
-def typing_of(counts: object, texts: Mapping[str, Any], kind: RoundKind) -> dict[str, FieldTyping]:
-    """How the texts of an answer came about, by field; what is not usable is left out.
+def typing_of(counts: object, texts: Mapping[str, Any], kind: RoundKind) -> dict[str, Any]:
+    """How the texts of an answer came about, as data of ``records.FieldTyping`` by field.
+
+    What is not usable is left out.
 
     Args:
         counts: by field, the counts of the browser; or these as JSON.
@@ -280,11 +282,11 @@ def typing_of(counts: object, texts: Mapping[str, Any], kind: RoundKind) -> dict
         with suppress(ValueError, RecursionError):
             counts = orjson.loads(counts)
     given: dict[str, Any] = counts if kind in KINDS and isinstance(counts, dict) else {}
-    typing: dict[str, FieldTyping] = {}
+    typing: dict[str, Any] = {}
     for name in FIELDS[kind]:
         with suppress(KeyError, TypeError, ValidationError):
             own = {**given[name], "characters": len(str(texts.get(name) or ""))}
-            typing[name] = FieldTyping.model_validate(own)
+            typing[name] = FieldTyping.model_validate(own).model_dump()
     return typing
 
 
@@ -342,7 +344,8 @@ def read(
     if not person:
         raise UnusableError("missing_field", "no 'annotator'")
     if event.source == "web" and "check" in payload:
-        yield Checked(where=where, person=person, passed=payload.get("passed") is not False)
+        id, passed = text_of(row, "answer_id"), payload.get("passed") is not False
+        yield Checked(id=id, person=person, passed=passed)
         return
     # The fields that all parsed parts of this answer share.
     frame: dict[str, Any] = {

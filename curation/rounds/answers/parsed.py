@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from curation.formats.table_words import read_label
-from curation.records import FieldTyping, FlagName, Gold, Kind, Task, Value
+from curation.records import FlagName, Gold, Kind, Task, Value
 
 LONGEST_ID = 200
 LONGEST_TEXT = 10_000  # characters; about 100 times a usual sentence
@@ -69,7 +69,7 @@ class Written(msgspec.Struct, gc=False, kw_only=True):
     task: Task | None = None
     earlier: tuple["Written", ...] = ()
     original: str | None = None
-    typing: dict[str, FieldTyping] = {}
+    typing: dict[str, Any] = {}
 
 
 class Given(msgspec.Struct, gc=False, kw_only=True):
@@ -130,9 +130,12 @@ class Consented(msgspec.Struct, gc=False, kw_only=True):
 
 
 class Checked(msgspec.Struct, gc=False, kw_only=True):
-    """An instruction check that somebody got, and whether they passed it."""
+    """An instruction check that somebody got, and whether they passed it.
 
-    where: str
+    It may come again with the same ``id``, like an answer of somebody from Prolific.
+    """
+
+    id: str
     person: str
     passed: bool
 

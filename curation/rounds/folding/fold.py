@@ -48,7 +48,7 @@ from curation.work.engine import uncollected
 
 __all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "Rules", "fold", "lines"]
 
-ALGORITHM = 13
+ALGORITHM = 14
 
 
 class Folded(NamedTuple):
@@ -115,10 +115,13 @@ def _fold(parsed: Iterable[tuple[str, ParsedAnswer]], gate: Gate) -> Folded:
         if answer.source == "stereoset"
         for label in published_labels(answer)
     )
+    for id, corrections in gate.rules.corrections.items():
+        for correction in corrections if id not in items.known else ():
+            gate.leave_out(correction, "unknown_item", f"there is no item {id} any more")
     every = merge(given, published, key=lambda pair: pair[1].place)
     labels, flags = fold_labels(every, items, gate)
     reviews = _reviews(reviewed, gate)
-    answers, people = _answered(replies, gate)
+    answers, people, typing = _answered(replies, gate)
     return Folded(
         items=[known.item for known in items.known.values()],
         labels=labels,
@@ -127,38 +130,27 @@ def _fold(parsed: Iterable[tuple[str, ParsedAnswer]], gate: Gate) -> Folded:
         people=_people(people, gate),
         rejections=dict(gate.rejections),
         answers=answers,
-        typing=_typing(replies, gate),
+        typing=typing,
         checks={
             round: [
-                InstructionChecks(annotator=who, shown=len(passed), failed=passed.count(False))
+                InstructionChecks(annotator=who, shown=len(passed), failed=failed)
                 for who, passed in sorted(people.items())
+                for failed in [list(passed.values()).count(False)]
             ]
             for round, people in sorted_out.checks.items()
         },
     )
 
 
-def _typing(replies: Iterable[tuple[str, Reply]], gate: Gate) -> dict[str, list[Typing]]:
-    """How the texts of answers to tasks came about, by round; also of answers that do not count."""
-    typing: dict[str, list[Typing]] = defaultdict(list)
-    for round, answer in replies:
-        if isinstance(answer, Written) and answer.typing and answer.task and answer.person:
-            row = Typing(
-                task=answer.task.id,
-                annotator=gate.name(answer.person),
-                submitted_at=answer.place.submitted_at or None,
-                fields=answer.typing,
-            )
-            typing[round].append(row)
-    return dict(typing)
-
-
 def _answered(
     replies: Iterable[tuple[str, Reply]], gate: Gate
-) -> tuple[dict[str, list[AnswerRow]], dict[str, str]]:
-    """The answers to tasks by round; and by an answer's place in the archive, who gave it."""
+) -> tuple[dict[str, list[AnswerRow]], dict[str, str], dict[str, list[Typing]]]:
+    """The answers to tasks by round; by an answer's place in the archive, who gave it; and by
+    round, how texts came about, also those of refused answers.
+    """
     answers: dict[str, list[AnswerRow]] = defaultdict(list)
     people: dict[str, str] = {}
+    typing: dict[str, list[Typing]] = defaultdict(list)
     for round, answer in replies:
         refused_code, seconds = "", None
         if isinstance(answer, Refused):
@@ -178,7 +170,10 @@ def _answered(
             at, reason = answer.place.submitted_at or None, gate.reasons.get(answer.where)
             code = None if answer.where in gate.counted else reason or "bad_value"
             answers[round].append(AnswerRow(answer.task.id, who, at, seconds, code))
-    return dict(answers), people
+            if isinstance(answer, Written) and (fields := answer.typing):
+                row = {"task": answer.task.id, "annotator": who, "submitted_at": at}
+                typing[round].append(Typing.model_validate(row | {"fields": fields}))
+    return dict(answers), people, dict(typing)
 
 
 class _SortedOut(NamedTuple):
@@ -188,24 +183,24 @@ class _SortedOut(NamedTuple):
         versions: versions of answers, with their rounds.
         loose: answers that cannot be versions of another, with their rounds.
         deleted: by (round, answer id), when an answer was last found deleted.
-        checks: by round and pseudonym, whether each instruction check was passed.
+        checks: by round, pseudonym and id, whether an instruction check was passed.
     """
 
     versions: list[tuple[str, Reply]]
     loose: list[tuple[str, Reply]]
     deleted: dict[tuple[str, str], str]
-    checks: dict[str, dict[str, list[bool]]]
+    checks: dict[str, dict[str, dict[str, bool]]]
 
 
 def _sort_out(parsed: Iterable[tuple[str, ParsedAnswer]], gate: Gate) -> _SortedOut:
-    sorted_out = _SortedOut([], [], {}, defaultdict(lambda: defaultdict(list)))
+    sorted_out = _SortedOut([], [], {}, defaultdict(lambda: defaultdict(dict)))
     for round, answer in parsed:
         if isinstance(answer, Consented):
             times = gate.consents[gate.name(answer.person)]
             first, last = times.get(answer.version, (answer.at, answer.at))
             times[answer.version] = (min(first, answer.at), max(last, answer.at))
         elif isinstance(answer, Checked):
-            sorted_out.checks[round][gate.name(answer.person)].append(answer.passed)
+            sorted_out.checks[round][gate.name(answer.person)][answer.id] = answer.passed
         elif isinstance(answer, Deleted):
             key = (round, answer.id)
             sorted_out.deleted[key] = max(sorted_out.deleted.get(key, ""), answer.at)

@@ -11,7 +11,7 @@ import msgspec
 import orjson
 from msgspec.structs import replace
 
-from curation.records import Rejection, Value
+from curation.records import Correction, Rejection, Value
 from curation.rounds.answers.archive import delivered_at
 from curation.rounds.answers.parsed import Given, Reply, Written
 from curation.rounds.answers.rows import masked, text_of, understood
@@ -46,6 +46,7 @@ class Rules(NamedTuple):
         opened: by round, when it was opened, as a ``Timestamp``; a round that was not opened here
             is not in it.
         accept_times: the rounds whose answers may have any time.
+        corrections: by item id, the texts that the team has changed, in order.
     """
 
     domains: Sequence[str]
@@ -62,6 +63,7 @@ class Rules(NamedTuple):
     keep_deleted: bool = False
     opened: Mapping[str, str] = {}
     accept_times: Collection[str] = ()
+    corrections: Mapping[str, Sequence[Correction]] = {}
 
 
 class Gate:
@@ -168,6 +170,13 @@ class Gate:
         refused = Rejection(code=code, detail=detail, where=answer.where, record=record)
         self.rejections[round].append(refused)
         self.reasons.setdefault(answer.where, code)
+
+    def leave_out(self, correction: Correction, code: str, detail: str) -> None:
+        """Keep a rejection of a correction, which changes nothing any more."""
+        record = correction.model_dump(mode="json")
+        where = f"correction of {correction.at}"
+        refused = Rejection(code=code, detail=detail, where=where, record=record)
+        self.rejections[correction.round].append(refused)
 
     def _shown(self, answer: Reply) -> dict[str, Any]:
         """What a rejection shows of an answer: its fields, if it has any that can be written."""

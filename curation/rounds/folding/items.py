@@ -1,13 +1,16 @@
 """Items from written answers, and from items that were published before."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from curation.checks.content import gist
-from curation.records import Association, Item, Kind
+from curation.records import Association, Correction, Item, Kind
 from curation.rounds.answers.parsed import Written, unexpected
+from curation.rounds.answers.rows import whole_sentence
 from curation.rounds.folding.gate import Gate, Rules
-from curation.text.item_form import check_item, filler
+from curation.text.item_form import attribute, check_item, fill, filler
 from curation.text.rules import same_text, stable_id
 
 
@@ -58,6 +61,8 @@ def fold_items(written: Iterable[tuple[str, Written]], gate: Gate) -> Items:
             ids = _ids(round, answer, gate)
             term = _term(answer, rules.terms, known_terms)
             problem = None if published else gate.stops(round, answer, who)
+            for correction in rules.corrections.get(ids[0], ()):
+                answer = _corrected(answer, ids, correction, gate)
             problem = problem or _flaw(answer, term, rules)
             if problem:
                 result.gone.setdefault(ids[0], problem[0])
@@ -97,6 +102,41 @@ def fold_items(written: Iterable[tuple[str, Written]], gate: Gate) -> Items:
         result.known[known.item.id] = known
         gate.admit(round, answer, who)
     return result
+
+
+def _corrected(answer: Written, ids: Sequence[str], correction: Correction, gate: Gate) -> Written:
+    """A written item with a text that the team has changed, as a later version of it.
+
+    A writer who changes the item after that has the last word.
+    """
+    if correction.association not in (None, *ids[1:]):
+        detail = f"item {ids[0]} has no association {correction.association!r}"
+        gate.leave_out(correction, "unknown_association", detail)
+        return answer
+    if answer.version > correction.at:
+        detail = f"the writer changed item {ids[0]} at {answer.version}, after this correction"
+        gate.leave_out(correction, "superseded", detail)
+        return answer
+    context, sentences = answer.context, [option.sentence for option in answer.options]
+    is_filled = answer.kind == "intrasentence"
+    if correction.association is not None:
+        at, text = ids.index(correction.association) - 1, correction.text
+        sentences[at] = whole_sentence(context, answer.target, text) if is_filled else text
+    else:
+        words = [text[slice(*attribute(context, text))] for text in sentences]
+        context = correction.text
+        sentences = [fill(context, word) for word in words] if is_filled else sentences
+    same = same_text(context) == same_text(answer.context)
+    golds = (
+        option.published_gold if same and same_text(text) == same_text(option.sentence) else None
+        for option, text in zip(answer.options, sentences, strict=True)
+    )
+    options = tuple(
+        option._replace(sentence=text, published_gold=gold)
+        for option, text, gold in zip(answer.options, sentences, golds, strict=True)
+    )
+    versions = {"version": correction.at, "earlier": (*answer.earlier, answer)}
+    return replace(answer, context=context, options=options, **versions)
 
 
 def _term(answer: Written, terms: Mapping[tuple[str, str], str], known: frozenset[str]) -> str:

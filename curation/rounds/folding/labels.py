@@ -128,7 +128,7 @@ def _association(
     if association in old:
         at = known.changed.get(association)
         when = f" at {at}" if at else ""
-        return "", ("text_changed", f"the writer changed item {item.id}{when}")
+        return "", ("text_changed", f"item {item.id} was changed{when}")
     return association, None
 
 

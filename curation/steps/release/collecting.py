@@ -119,8 +119,7 @@ def _planned(round: Round, answers: Iterable[Answer]) -> tuple[list[_Answered], 
         for answer in answers
         if answer.code is None
     ]
-    done = pay.in_round(round.name, round.kind, answers)
-    return accepted, sum(not each.accepted for each in done)
+    return accepted, sum(answer.code not in (None, *pay.NO_PAY) for answer in answers)
 
 
 def _imported(
@@ -144,7 +143,7 @@ def _imported(
     path = campaign.rounds / name / "rejected.jsonl"
     rejections = read_records(path, Rejection) if path.exists() else []
     rows: Any = () if labels is None else labels.itertuples(index=False)
-    done = pay.imported(name, (), rows, rejections)
+    done = pay.imported(name, items, rows, rejections)
     return accepted, sum(not each.accepted for each in done)
 
 
@@ -173,7 +172,7 @@ def _plan(campaign: Campaign, round: Round) -> dict[str, Any]:
 
 
 _UNKNOWN = "unknown"
-_PAY = {"pay_review", "pay_write", "pay_label", "currency"}
+_PAY = {"pay_review", "pay_write", "pay_label", "currency", "wage_floor", "budget"}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from curation.release.contents import SPLITS
 from curation.release.facts import (
     Agreement,
     Baseline,
-    FailedChecks,
     Lengths,
     Part,
     PitfallCount,
@@ -110,15 +109,16 @@ def _part(part: type[P], row: Mapping[str, Any], /, **others: Any) -> P:
 
 
 def _agreement(report: "Reported") -> dict[str, Any]:
+    from curation.decisions.agreement import about_failed
+
     rows = (row for row in report["measures"] if row["by"] == "overall")
     about, kept = {"confidence": report["confidence"]}, report["retention"]
-    failed = report["failed_checks"]
     return {
         "agreement": tuple(_part(Agreement, r, few=r["few_cats"], **about) for r in rows),
         "retention": tuple(
             _part(Retention, r, items=r["items"] - r["open"], share=r["retention"]) for r in kept
         ),
-        "failed_checks": failed and FailedChecks.model_validate(failed),
+        "failed_checks": about_failed(report["failed_checks"]),
     }
 
 

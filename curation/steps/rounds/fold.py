@@ -1,14 +1,14 @@
 """The steps ``answers`` and ``item_pitfalls``: items, labels and pitfalls from raw answers."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.files import count_lines, read_records
-from curation.records import KINDS, Pitfall
+from curation.records import KINDS, Correction, Pitfall
 from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.parsed import Consented, ParsedAnswer
@@ -18,7 +18,7 @@ from curation.steps.rounds import round_files
 from curation.steps.rounds.round_status import caps_of
 from curation.steps.step import QUIET, Reporter, Step, run_steps
 from curation.steps.terms import SELECT
-from curation.text.rules import WORK, Caps, Work
+from curation.text.rules import WORK, Caps, Work, grouped
 from curation.text.wording import amount
 from curation.work.manifest import SEGMENTS, Results, digests
 
@@ -136,7 +136,11 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
 
 
 def folded_answers(
-    campaign: Campaign, out: Mapping[str, tuple[str, str]], reporter: Reporter
+    campaign: Campaign,
+    out: Mapping[str, tuple[str, str]],
+    reporter: Reporter,
+    *,
+    more: Sequence[Correction] = (),
 ) -> "tuple[Folded, int]":
     """The raw answers of all rounds, folded; and how many they are. Nothing is written.
 
@@ -144,6 +148,7 @@ def folded_answers(
         campaign: the campaign.
         out: by pseudonym of people whose answers do not count, the reason code and the reason.
         reporter: where progress goes.
+        more: corrections to apply after those of the campaign.
     """
     from curation.checks import content
     from curation.rounds.answers.interpret import interpret
@@ -175,6 +180,7 @@ def folded_answers(
                         yield round, answer
                 advance()
 
+    corrections = [*round_files.read_corrections(campaign), *more]
     patterns = content.meta_patterns(settings.campaign.language)
     rules = stage.Rules(
         domains=tuple(settings.domains),
@@ -183,6 +189,7 @@ def folded_answers(
         meta=partial(content.meta_text, patterns=patterns),
         standing=out,
         caps=_caps(campaign),
+        corrections=grouped((each.item, each) for each in corrections),
         opened={r.name: r.opened_at for r in planned.values() if r.opened_at},
         **settings.rounds.model_dump(include=LETTING_IN - {"near"}),
     )
@@ -213,7 +220,8 @@ def inputs(campaign: Campaign) -> list[Path]:
     """What items and labels are made from."""
     terms = campaign.terms / "targets.jsonl"
     own = (*round_files.task_files(campaign), *round_files.texts_files(campaign))
-    return [terms, *own, *read.raw_files(campaign)]
+    corrections = [path] if (path := round_files.corrections_file(campaign)).exists() else []
+    return [terms, *own, *corrections, *read.raw_files(campaign)]
 
 
 def _key_fingerprint(campaign: Campaign) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.campaign import Campaign
@@ -14,20 +15,21 @@ from curation.files import CurationError, read_records, writing
 from curation.formats.tables import csv_text
 from curation.records import Item, Label, Rejection
 from curation.rounds.answers import archive
-from curation.rounds.pay import ITEMS, LABELS, Done, Job, Tally, earned, money
+from curation.rounds.pay import CENTS, ITEMS, LABELS, Done, Job, Tally, Wages, earned, money
 from curation.steps import read
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import fold_answers, folded_answers
 from curation.steps.rounds.round_status import about_waiting, open_platform
 from curation.steps.step import QUIET, Reporter
 from curation.text.characters import inert
-from curation.text.rules import stable_id
+from curation.text.rules import grouped, stable_id
 
 if TYPE_CHECKING:
     from curation.rounds.folding.fold import Folded
 
 HEADS = ("person", "standing", "code")
 SUMS = ("accepted", "minutes", "timed", "amount", "currency", "refused", "amount_refused")
+TIMES = ("hours", "hourly_wage", "top_up")
 """The columns of the list, before and after the columns of the jobs."""
 LONGEST = 200  # a file name may have 255 characters
 
@@ -54,6 +56,7 @@ class PayList(NamedTuple):
             answers that would count if nobody were out; ``amount`` includes it.
         erased: answers and other lines of these rounds' archives that were erased, so that nobody
             knows whose they were.
+        wages: what people earn for an hour of work.
     """
 
     file: Path
@@ -63,6 +66,7 @@ class PayList(NamedTuple):
     amount_refused: Decimal
     standing: dict[str, tuple[int, Decimal]]
     erased: int
+    wages: Wages
 
 
 def write_pay(
@@ -102,15 +106,19 @@ def write_pay(
         folded, _ = folded_answers(campaign, {}, reporter)
         done += [each for each in _done(campaign, names, folded) if each.person in out]
     ids, erased = _ids(campaign, names, people.pseudonyms(key))
-    tallies = pay.tallied([each for each in done if each.person in ids])
+    done = [each for each in done if each.person in ids]
+    tallies, usual = pay.tallied(done), pay.usual_seconds(done)
+    theirs = grouped((each.person, each) for each in done)
     codes = _codes(campaign, names, ids, tallies)
     rates = _rates(campaign)
     jobs = sorted(
         {job for mine in tallies.values() for job in mine},
         key=lambda job: (names.index(job.round), job.kind),
     )
-    currency = campaign.settings.rounds.currency
+    currency, floor = campaign.settings.rounds.currency, campaign.settings.rounds.wage_floor
     rows = []
+    wages: list[Decimal] = []
+    top_ups: list[Decimal] = []
     owed = Counter[str]()
     sums: dict[str, Decimal] = {}
     for person in sorted(tallies, key=lambda person: (ids[person], person)):
@@ -118,13 +126,23 @@ def write_pay(
         code = out[person][0] if person in out else ""
         who = (inert(ids[person]), code, " ".join(codes.get(person, ())))
         row, amount = _row(who, mine, jobs, rates, currency)
-        rows.append(row)
+        seconds = pay.working_seconds(theirs[person], usual)
+        wage, lacks = pay.hourly(amount, seconds), pay.top_up(amount, seconds, floor)
+        wages += [wage] if wage is not None else []
+        top_ups += [lacks] if lacks else []
+        hours = "" if seconds is None else f"{seconds / 3600:.2f}"
+        rows.append([*row, hours, *("" if each is None else money(each) for each in (wage, lacks))])
         owed[code] += 1
         sums[code] = sums.get(code, Decimal(0)) + amount
     file = campaign.rounds / _file_name(names if rounds else ())
-    heads = [*HEADS, *(f"accepted in {job.round} ({job.kind})" for job in jobs), *SUMS]
+    heads = [*HEADS, *(f"accepted in {job.round} ({job.kind})" for job in jobs), *SUMS, *TIMES]
     with writing(file, private=True) as stream:
         stream.write(csv_text([heads, *rows]).encode())
+    if floor and not wages:
+        reporter.warn(
+            "[rounds] wage_floor is set, but no answer has a time, so what people earn for an hour "
+            "is not known: bring in answers with the column seconds"
+        )
     lines = [_job_pay(job, rates[job], tallies) for job in jobs]
     return PayList(
         file=file,
@@ -136,6 +154,12 @@ def write_pay(
         ),
         standing={code: (n, sums[code]) for code, n in sorted(owed.items()) if code},
         erased=erased,
+        wages=Wages(
+            median=median(wages).quantize(CENTS) if wages else None,
+            known=len(wages),
+            below=len(top_ups),
+            top_up=sum(top_ups, Decimal(0)),
+        ),
     )
 
 

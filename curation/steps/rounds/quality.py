@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records, read_table, read_text
-from curation.formats.tables import read_csv, read_json_lines
+from curation.formats.tables import read_csv
 from curation.records import Answer, Person
 from curation.rounds import people as standing
 from curation.rounds.answers.rows import column
@@ -40,12 +40,9 @@ class Quality(NamedTuple):
         """A warning if too large a share of people is excluded, else empty."""
         from curation.rounds.quality import too_many_removed
 
-        if not too_many_removed(self.excluded, self.met):
-            return ""
-        return (
-            f"{self.excluded} of {amount(self.met, 'person', 'people')} are excluded: beyond about "
-            "5 %, labels became worse with every method that was tested (arXiv 2509.08217)"
-        )
+        text = f"people excluded: {self.excluded} of {self.met}; beyond about 5 %, labels became "
+        text += "worse with every method that was tested (arXiv 2509.08217)"
+        return text if too_many_removed(self.excluded, self.met) else ""
 
 
 def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
@@ -77,11 +74,11 @@ def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
     labels = labels[labels["round"].isin(names)]
     planned = set(round_files.planned_rounds(campaign))
     tables = [answers_of(labels[~labels["round"].isin(list(planned))])]
-    for name in names:
-        if name in planned:
-            answers = read_table([campaign.rounds / name / "answers.jsonl"], Answer)
+    for path in (campaign.rounds / name / "answers.jsonl" for name in names if name in planned):
+        if path.exists():
+            answers = read_table([path], Answer)
             counts = answers["code"].isna() | (answers["code"] == "too_fast")
-            tables.append(answers[counts].assign(round=name))
+            tables.append(answers[counts].assign(round=path.parent.name))
     meant = [
         (item.id, association.id, association.intent)
         for item in read.read_items(campaign)
@@ -103,12 +100,11 @@ def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
 def _pasted(campaign: Campaign, rounds: list[str]) -> dict[str, tuple[int, int]]:
     """By person, how many characters of written texts they pasted, and how many they sent."""
     sums: dict[str, tuple[int, int]] = {}
-    for path in (campaign.rounds / name / "typing.jsonl" for name in rounds):
-        for _, row in read_json_lines(read_text(path), path) if path.exists() else ():
-            pasted, sent = sums.get(row["annotator"], (0, 0))
-            fields = row["fields"].values()
-            pasted += sum(field["pasted"] for field in fields)
-            sums[row["annotator"]] = pasted, sent + sum(field["characters"] for field in fields)
+    for row in (row for name in rounds for row in round_files.read_typing(campaign, name)):
+        pasted, sent = sums.get(row.annotator, (0, 0))
+        fields = row.fields.values()
+        pasted += sum(field.pasted for field in fields)
+        sums[row.annotator] = pasted, sent + sum(field.characters for field in fields)
     return sums
 
 
@@ -125,7 +121,7 @@ def read_groups(campaign: Campaign) -> dict[str, str]:
     if not path.exists():
         return {}
     columns, rows = read_csv(read_text(path), path)
-    heads = {column(name): name for name in columns}
+    heads = {"group" if name.casefold() == "group" else column(name): name for name in columns}
     if missing := [name for name in ("annotator", "group") if name not in heads]:
         raise CurationError(f"{path}: no column {missing[0]!r}", "use the columns annotator, group")
     met = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
@@ -138,11 +134,8 @@ def read_groups(campaign: Campaign) -> dict[str, str]:
             raise CurationError(f"{path} line {line}: annotator or group is empty", "fill in both")
         if who not in known:
             name = standing.pseudonyms(standing.read_key(campaign.settings.campaign.id))(who)
-            who = (
-                name
-                if name in known
-                else next(filter(None, (p.named(who) for p in platforms)), name)
-            )
+            others = (platform.named(who) for platform in platforms if name not in known)
+            who = next(filter(None, others), name)
         before, first = groups.setdefault(who, (group, line))
         if before != group:
             raise CurationError(
@@ -161,10 +154,9 @@ def about_marked(campaign: Campaign, rounds: list[str]) -> str:
         rounds: the rounds whose status is shown; with one, its people are meant.
     """
     name = rounds[0] if len(rounds) == 1 else None
-    if not campaign.round_names() or (name and name not in campaign.round_names()):
+    if read.no_answers(campaign) or (name and name not in campaign.round_names()):
         return ""
     quality = read_quality(campaign, name)
     marked, people = len(quality.marked), amount(len(quality.people), "person", "people")
-    command = " ".join(filter(None, ["curation rounds quality", name]))
-    verb = "is" if marked == 1 else "are"
-    return f"{marked} of {people} {verb} marked: {command}" if marked else ""
+    command = f"curation rounds quality {name or ''}".strip()
+    return f"marked: {marked} of {people}; {command}" if marked else ""

@@ -23,6 +23,7 @@ from curation.formats.table_words import Sections, Words, round_words, shipped_w
 from curation.records import (
     FAILS,
     Answer,
+    Correction,
     Dealing,
     Flag,
     InstructionChecks,
@@ -67,6 +68,18 @@ def planned_rounds(campaign: Campaign) -> list[str]:
     """Names of the rounds that were opened here, with or without answers, oldest first."""
     rounds = [read_round(campaign, p.parent.name) for p in campaign.rounds.glob("*/round.json")]
     return [r.name for r in sorted(rounds, key=lambda r: (r.opened_at or "9", r.name))]
+
+
+def is_pilot(name: str) -> bool:
+    """Whether a round of this name is opened as a pilot: pilot, pilot-write and so on."""
+    return name.casefold().startswith("pilot")
+
+
+def left_out_pilots(campaign: Campaign) -> set[str]:
+    """Names of the pilots, whose items do not become CATs; none if the settings ask for them."""
+    if campaign.settings.decisions.pilots:
+        return set()
+    return {round.name for round in map_rounds(campaign) if round.pilot}
 
 
 def read_round(campaign: Campaign, name: str) -> Round:
@@ -279,6 +292,22 @@ def standing_file(campaign: Campaign) -> Path:
 def read_standing(campaign: Campaign) -> list[Standing]:
     """The decisions about people, in order."""
     return read_records(standing_file(campaign), Standing, missing_ok=True)
+
+
+def corrections_file(campaign: Campaign) -> Path:
+    """The file that lists the texts of items that the team has changed."""
+    return campaign.rounds / "corrections.jsonl"
+
+
+def read_corrections(campaign: Campaign) -> list[Correction]:
+    """The texts of items that the team has changed, in order."""
+    return read_records(corrections_file(campaign), Correction, missing_ok=True)
+
+
+def write_corrections(campaign: Campaign, corrections: Iterable[Correction]) -> None:
+    """Write the list of corrections, all at once."""
+    with writing(corrections_file(campaign), private=True) as file:
+        file.writelines(map(dump_line, corrections))
 
 
 def read_texts(campaign: Campaign, name: str) -> Sections | None:

@@ -16,7 +16,7 @@ from curation.rounds.answers.archive import Sent
 from curation.rounds.held import Holding
 from curation.rounds.pay import earned, money
 from curation.rounds.platforms.interface import Platform
-from curation.rounds.progress import Progress, to_ask
+from curation.rounds.progress import Progress, RoundFigures, to_ask
 from curation.rounds.training import TrainingExample, read_training
 from curation.settings import RoundSettings, Settings
 from curation.steps import read
@@ -445,6 +445,35 @@ def progress_of(campaign: Campaign, status: RoundStatus) -> "Progress":
         now=now(),
         void=status.void,
         held=status.held,
+    )
+
+
+def figures(campaign: Campaign, status: RoundStatus) -> RoundFigures:
+    """What the owner of a round looks at: its progress, the next step, what was refused and why."""
+    from curation.rounds import progress
+
+    now_at = progress_of(campaign, status)
+    return progress.RoundFigures(
+        now_at,
+        advice(status, now_at),
+        progress.refused_by_reason(status.answers),
+        flagged(campaign, status.round),
+    )
+
+
+def about_budget(campaign: Campaign) -> str:
+    """What all rounds that were opened here cost, against the budget; empty if there is none."""
+    budget = campaign.settings.rounds.budget
+    if not budget:
+        return ""
+    rounds = [
+        progress_of(campaign, read_status(campaign, r)) for r in round_files.map_rounds(campaign)
+    ]
+    now, in_all = sum(p.cost for p in rounds), sum(p.cost_in_all for p in rounds)
+    over = f", {in_all - budget:,.2f} more than the budget" if in_all > budget else ""
+    return (
+        f"budget: {now:,.2f} of {budget:,.2f} {campaign.settings.rounds.currency} "
+        f"({now / budget:.0%}); with the answers still to come {in_all:,.2f}{over}"
     )
 
 

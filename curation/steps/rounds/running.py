@@ -130,7 +130,13 @@ def plan_round(
         terms=tuple(terms),
         of=tuple(of),
         people=Requirements(**dict(settings.people.get(kind, {}))),
+        pilot=kind != "review" and round_files.is_pilot(name),
     )
+    if round.pilot and not settings.decisions.pilots:
+        reporter.note(
+            f"{name} is a pilot: its items do not become CATs, unless you set pilots = true in "
+            "[decisions]; «curation rounds plan» uses its figures"
+        )
     language = settings.campaign.language
     place = open_platform(campaign, round)
     trains = place.can_train and settings.rounds.training_pass > 0
@@ -270,10 +276,20 @@ def _validation(
     items = read.read_items(campaign) if campaign.round_names() else []
     votes = read.votes(campaign, items)
     busy, term_ids = _in_other_rounds(campaign, name), {term.id for term in terms}
+    pilots, is_pilot = round_files.left_out_pilots(campaign), round_files.is_pilot(name)
+    apart = not decisions.pilots  # pilots label the items of pilots, and nothing else does
+    if mixed := [round for round in of if apart and (round in pilots) != is_pilot]:
+        who = f"{name} is a pilot, and {mixed[0]} is not" if is_pilot else f"{mixed[0]} is a pilot"
+        raise CurationError(
+            f"{who}: items of pilots do not become CATs, and only pilots label them",
+            "begin the names of all rounds of a pilot with «pilot», and no others; or set "
+            "pilots = true in [decisions]",
+        )
     chosen = [
         item
         for item in items
         if item.term in term_ids
+        and not (apart and (item.round in pilots) != is_pilot)
         and item.id not in busy
         and _is_wanted(item, of)
         and _is_undecided(votes[item.id], decisions)
@@ -284,7 +300,8 @@ def _validation(
         raise CurationError(
             "every item has its labels or is in an open round"
             + (f" ({', '.join(running)})" if running else ""),
-            "open a round of writing first; use --name ROUND to open a closed round again",
+            f"open {'a pilot' if is_pilot and apart else 'a round'} of writing first; use --name "
+            "ROUND to open a closed round again",
         )
     if decisions.rounds and name not in decisions.rounds:
         reporter.warn(

@@ -1,6 +1,7 @@
 """Our own pages in front of annotators: the web server of a campaign, and people's links."""
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,13 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation import records
-from curation.campaign import Campaign
+from curation.campaign import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError, read_records, read_text, writing
 from curation.formats.tables import csv_text, read_csv
 from curation.rounds import people
-from curation.steps.rounds import round_files
+from curation.rounds.progress import Overview
+from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.sheets import read_people
 from curation.text.addresses import show_address
+from curation.text.times import now
+from curation.work.engine import in_own_process
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.web.forms import Services
@@ -229,6 +233,7 @@ class Serving(NamedTuple):
         url: where this machine reaches it.
         address: the address in people's links.
         links: by open round the common link; empty if the round takes personal links only.
+        owner: the owner's link.
         old_lists: if the address has changed, the lists of personal links with another address.
         unchecked: what the owner should know if people from Prolific come and no token is set.
     """
@@ -236,6 +241,7 @@ class Serving(NamedTuple):
     url: str
     address: str
     links: dict[str, str]
+    owner: str
     old_lists: list[str]
     unchecked: str
 
@@ -246,6 +252,7 @@ def serve(
     host: str = HERE[0],
     port: int = PORT,
     address: str = "",
+    new_link: bool = False,
     ready: Callable[[Serving], None],
 ) -> None:
     """Run the web server of a campaign until SIGINT or SIGTERM. It takes no lock of the campaign.
@@ -257,13 +264,14 @@ def serve(
         address: the public address, if a proxy is in front; it is kept for people's links. Empty
             for the one that is kept, or else the server's own. On all addresses of the machine
             (0.0.0.0) it has none that others can use.
+        new_link: make a new link for the owner; the old one stops working.
         ready: called once the server answers.
 
     Raises:
         CurationError: an address is wrong, the port is in use, another server of this campaign
             runs, the disk is full, or the campaign's key is missing.
     """
-    from curation.rounds.platforms.web import platform, server
+    from curation.rounds.platforms.web import counts, platform, server
 
     if address and not _ADDRESS.fullmatch(address):
         raise CurationError(
@@ -281,22 +289,26 @@ def serve(
         people.make_key(campaign.settings.campaign.id)
     url = f"http://{HERE[0] if host in HERE or everywhere else host}:{port}"
 
-    own = services(campaign)
+    own, figures = services(campaign), Overviews(campaign)
 
     def tell() -> None:  # not before: a second server that is refused must not change the links
         with opened_store(campaign) as store:
             before = platform.address(store)
             store.set_fact("address", address.rstrip("/") or _public_address(campaign) or url)
-            now = platform.address(store)
-            old = _lists_without(campaign, now) if now != before else []
+            public = platform.address(store)
+            old = _lists_without(campaign, public) if public != before else []
+            if new_link:
+                counts.renew_link(store)
+            owner = f"{public}/owner/{store.owner_secret()}"
             plans = map(store.plan, store.rounds())
             crowd = own.crowd is None and any(plan and plan.prolific for plan in plans)
             unchecked = platform.UNCHECKED if crowd else ""
-            ready(Serving(url, now, common_links(store), old, unchecked))
+            ready(Serving(url, public, common_links(store), owner, old, unchecked))
+        figures.begin()
 
     server.run(
         campaign.rounds / platform.DATABASE,
-        own,
+        own._replace(overview=figures),
         host=host,
         port=port,
         lock=campaign.rounds / LOCK,
@@ -334,7 +346,7 @@ def _public_address(campaign: Campaign) -> str:
 
 
 def services(campaign: Campaign) -> "Services":
-    """What the server may ask of the campaign: pseudonyms, who is out of it, and Prolific.
+    """What the server may ask of the campaign: pseudonyms, who is out, Prolific, how rounds go.
 
     Raises:
         CurationError: the campaign's key is missing.
@@ -343,7 +355,12 @@ def services(campaign: Campaign) -> "Services":
     from curation.rounds.platforms.web.prolific import from_environment
 
     key = people.read_key(campaign.settings.campaign.id)
-    return Services(people.pseudonyms(key), _is_out(campaign), crowd=from_environment())
+    return Services(
+        people.pseudonyms(key),
+        _is_out(campaign),
+        crowd=from_environment(),
+        overview=Overviews(campaign),
+    )
 
 
 def _is_out(campaign: Campaign) -> Callable[[str], bool]:
@@ -361,3 +378,82 @@ def _is_out(campaign: Campaign) -> Callable[[str], bool]:
         return pseudonym in out((stat.st_mtime_ns, stat.st_size, stat.st_ino))
 
     return is_out
+
+
+def overview(campaign: Campaign) -> Overview:
+    """The figures of all rounds that were opened here, and of their people; reads folded files.
+
+    Raises:
+        CurationError: a file of a round is missing or damaged.
+    """
+    from curation.steps.rounds.quality import read_quality
+
+    rounds, people, settings, at = {}, {}, campaign.settings, now()
+    for round in round_files.map_rounds(campaign):
+        status = round_status.read_status(campaign, round)
+        rounds[round.name] = round_status.figures(campaign, status)
+        if status.answers:
+            people[round.name] = read_quality(campaign, round.name).people
+    pay = settings.rounds
+    return Overview(settings.campaign.name, pay.currency, pay.budget, rounds, people, at)
+
+
+def _overview_of(root: Path) -> Overview:
+    return overview(open_campaign(root))
+
+
+class Overviews:
+    """The figures of a campaign's rounds for the server, which must not wait for them.
+
+    They are computed again, in a process of their own, if a file of theirs has changed, and for the
+    pace every few minutes. If that takes longer than ``WAIT``, those of before are given.
+    """
+
+    WAIT, OLD = 0.25, 600.0  # seconds
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign, self._lock = campaign, threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._state: object = None
+        self._last: Overview | CurationError | None = None
+
+    def begin(self) -> None:
+        """Begin to compute the figures, if those of before are out of date."""
+        with self._lock:
+            state = (self._files(), int(time.time() / self.OLD))
+            if state != self._state and not (self._thread and self._thread.is_alive()):
+                self._state = state
+                self._thread = threading.Thread(target=self._compute, daemon=True)
+                self._thread.start()
+
+    def __call__(self) -> Overview | None:
+        """The last figures; None while they are first computed.
+
+        Raises:
+            CurationError: a file of the campaign cannot be read.
+        """
+        self.begin()
+        if self._thread:
+            self._thread.join(self.WAIT)
+        if isinstance(self._last, CurationError):
+            raise self._last
+        return self._last
+
+    def _compute(self) -> None:
+        try:
+            self._last = in_own_process(_overview_of, self.campaign.root)
+        except CurationError as error:
+            self._last = error
+        except Exception as error:  # a command may write the files now
+            self._last = CurationError(
+                f"the campaign's files cannot be read ({type(error).__name__})",
+                "see «curation rounds status»",
+            )
+
+    def _files(self) -> list[tuple[str, int, int]]:
+        """The name, time and inode of every file that the figures may depend on."""
+        rounds, root = self.campaign.rounds, self.campaign.root
+        own = (*rounds.glob("*.jsonl"), *rounds.glob("*/*.json*"))
+        paths = (root / SETTINGS, self.campaign.terms / "targets.jsonl", *sorted(own))
+        stats = [(str(path), path.stat()) for path in paths if path.exists()]
+        return [(name, stat.st_mtime_ns, stat.st_ino) for name, stat in stats]

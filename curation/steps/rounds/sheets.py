@@ -1,7 +1,7 @@
 """Rounds on platforms that exchange tables: who gets which tasks, and reading what comes back."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from itertools import count
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 Format = Literal["xlsx", "csv"]
+LIST, TABLES = "-who-gets-which", (".xlsx", ".csv", ".jsonl")  # in the names of files
 Share = list[tuple[Task, int]]
 """Tasks of a table, each with the number of answers that it asks for."""
 
@@ -402,6 +403,65 @@ def import_round(
             is about one of its tasks, a column has slipped down a row, a date could be two days, or
             no round of the campaign has shown that version of the consent text.
     """
+    check_takes_tables(campaign, round, "take tables", back=True)
+    before = round_files.refusals(campaign)
+    counts = _deliver(campaign, round, rows, place, consent, dates, reporter)
+    fold_answers(campaign, reporter=reporter)
+    return new_answers(campaign, round, counts, before)
+
+
+def import_tables(
+    campaign: Campaign,
+    round: Round,
+    file: Path,
+    *,
+    consent: str = "",
+    dates: Order | None = None,
+    reporter: Reporter = QUIET,
+) -> tuple[NewAnswers, dict[Path, CurationError]]:
+    """Add the answers of a table, or of all tables in a folder, as ``import_round`` does.
+
+    In a folder, lists of who gets which are left out, and so are hidden files and those that a
+    spreadsheet program keeps beside an open workbook.
+
+    Returns:
+        What came in; and the tables of a folder that could not be imported, each with its error.
+
+    Raises:
+        CurationError: the table cannot be imported, there is none in the folder, or the round takes
+            none.
+    """
+    check_takes_tables(campaign, round, "take tables", back=True)
+    tables = [file]
+    if file.is_dir():
+        found = (path for ending in TABLES for path in file.glob(f"[!.~]*{ending}"))
+        tables = sorted(path for path in found if LIST not in path.name)
+    if not tables:
+        raise CurationError(f"{file}: no table in it", f"put {', '.join(TABLES)} files there")
+    before, counts = round_files.refusals(campaign), Counter[str]()
+    words, failed = round_files.read_words(campaign, round.name), dict[Path, CurationError]()
+    for path in tables:
+        try:
+            rows, place = read_answers(path, words, reporter=reporter)
+            counts.update(_deliver(campaign, round, rows, place, consent, dates, reporter))
+        except CurationError as error:
+            if path == file:
+                raise
+            failed[path] = error
+    fold_answers(campaign, reporter=reporter)
+    return new_answers(campaign, round, dict(counts), before), failed
+
+
+def _deliver(
+    campaign: Campaign,
+    round: Round,
+    rows: Sequence[dict[str, Any]],
+    place: "TablePlace | None",
+    consent: str,
+    dates: Order | None,
+    reporter: Reporter,
+) -> dict[str, int]:
+    """Add the rows of a table to a round's archive; gives how many are new, and how many known."""
     from curation.rounds.answers.table_checks import (
         check_answers,
         check_tasks,
@@ -410,7 +470,6 @@ def import_round(
         settle_person,
     )
 
-    check_takes_tables(campaign, round, "take tables", back=True)
     versions = round_files.consents(campaign)
     if consent and consent not in versions:
         raise CurationError(
@@ -443,7 +502,6 @@ def import_round(
             f"{where}: {amount(lacking, 'row')} with answers and without an id; taken as answers "
             "of the only person that the table names"
         )
-    before = round_files.refusals(campaign)
     raw, gone = campaign.rounds / round.name / "raw", round_files.erased(campaign, round.name)
     ids = (str(file_row(row).get("annotator") or "").strip() for row in rows)
     warn_of_people(campaign, ids, reporter)
@@ -454,9 +512,7 @@ def import_round(
     # A row of a sheet of refused answers that nobody changed is not another answer.
     changed = [r for r in rows if not forms.is_unchanged(file_row(r), round.kind, words)]
     delivery = archive.deliver(raw, "forms", changed, gone=gone)
-    fold_answers(campaign, reporter=reporter)
-    counts = {"new": delivery.added, "known": delivery.known + len(rows) - len(changed)}
-    return new_answers(campaign, round, counts, before)
+    return {"new": delivery.added, "known": delivery.known + len(rows) - len(changed)}
 
 
 def _check_round(campaign: Campaign, round: Round, places: Mapping[str, str]) -> None:

@@ -246,6 +246,15 @@ def test_an_answer_from_our_pages_has_canonical_names_only() -> None:
     )
 
 
+@pytest.mark.parametrize("order", [[3, 1, 2], [1, 2, 3], [2, 0, 1], [1, 1, 2], "3", None])
+def test_labels_are_in_the_order_in_which_the_person_saw_the_texts(order: Any) -> None:
+    seen = order if order == [3, 1, 2] else [1, 2, 3]  # others are no orders
+    result = labelled([PAGE | MARKS | {"order": order}], source="web")
+    plain = labelled([PAGE | MARKS], source="web").labels
+    assert result.labels == [plain[n - 1] for n in seen]
+    assert [x.value for x in result.labels] == [LABELS[f"label_{n}"] for n in seen]
+
+
 def test_our_pages_say_why_a_task_was_skipped_and_that_an_answer_was_late() -> None:
     skipped = {key: PAGE[key] for key in ("task_id", "annotator", "answer_id", "submitted_at")}
     late = PAGE | MARKS | {"answer_id": "b" * 32, "task_id": "t2", "late": True}

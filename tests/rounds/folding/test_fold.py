@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.reasons import REASONS
+from curation.records import Correction
 from curation.rounds import people
 from curation.rounds.answers.interpret import labels as published_labels
 from curation.rounds.answers.parsed import ParsedAnswer, Written
@@ -136,6 +137,53 @@ def test_a_correction_that_changes_no_word_keeps_every_label() -> None:
     result = folded(say(rows))
     assert len(result.labels) == 1
     assert codes(result) == [("superseded", "1")]
+
+
+def correction(at: int, association: str | None, text: str, item: str = "i1") -> Correction:
+    return Correction(
+        **{"item": item, "round": "r", "association": association, "text": text},
+        **{"by": "p-team", "why": "wrong", "at": TIME(at)},
+    )
+
+
+def test_a_correction_of_the_team_is_a_later_version() -> None:
+    (item,) = folded(say(EDITED[:3])).items
+    early = item.associations[0].id
+    with_it = {"corrections": {"i1": [correction(5, early, "friendly")]}}
+    result = folded(say(EDITED[:3]), **with_it)
+    assert result.items[0].associations[0].sentence == "The baker is friendly."
+    assert [a.id for a in result.items[0].associations] == [a.id for a in item.associations]
+    assert codes(result) == [("text_changed", "2")]
+    assert len(result.labels) == 1  # on the word that is as it was
+    # A label that comes after the correction counts.
+    late = label(submitted_at=TIME(6), annotator="zoe", association="friendly")
+    assert len(folded(say([*EDITED[:3], late]), **with_it).labels) == 2
+    # A writer who changes the item after that has the last word.
+    before = {"corrections": {"i1": [correction(2, early, "friendly")]}}
+    result = folded(say(EDITED), **before)
+    assert result.items == folded(say(EDITED)).items
+    left_out = [r for r in result.rejections["r"] if "correction" in r.where]
+    assert [(r.code, r.record["text"]) for r in left_out] == [("superseded", "friendly")]
+
+
+@pytest.mark.parametrize(
+    ("code", "lost"),
+    [
+        ("unknown_item", correction(5, None, "x", item="i9")),
+        ("unknown_association", correction(5, "a-9", "x")),
+    ],
+)
+def test_a_correction_of_nothing_is_refused(code: str, lost: Correction) -> None:
+    result = folded(say(EDITED[:3]), corrections={lost.item: [lost]})
+    assert result.items == folded(say(EDITED[:3])).items
+    assert [r.code for r in result.rejections["r"]] == [code]
+
+
+def test_a_published_text_that_is_corrected_loses_its_gold_label() -> None:
+    lost = correction(5, "old-1", "Another sentence.", item="old")
+    (item,) = folded(say([published()]), corrections={"old": [lost]}).items
+    golds = [a.published_gold for a in item.associations]
+    assert golds == ["unrelated", None, "unrelated"]
 
 
 @pytest.mark.parametrize(("code", "rows"), BAD)

@@ -16,10 +16,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from curation.rounds.answers.forms import typing_of
 from curation.rounds.platforms.web import checks, forms
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.arriving import Arriving
 from curation.rounds.platforms.web.forms import Checker, Form, Problem, Services
+from curation.rounds.platforms.web.owner import OwnerPages
 from curation.rounds.platforms.web.site import HERE, Refusal, Safe, Site, Visit, texts_of
 from curation.rounds.platforms.web.store import (
     NOT_YOURS,
@@ -58,6 +60,7 @@ def make_app(store: Store, services: Services) -> Starlette:
             page("/r/{round}/done", "done", own.done),
             page("/r/{round}/t/{task}", "task", own.task, own.answer),
             page("/r/{round}/t/{task}/skip", "skip", None, own.skip),
+            *OwnerPages(site).routes(),
             Route("/health", lambda request: PlainTextResponse("ok"), name="health"),
             Mount("/static", StaticFiles(directory=HERE / "static"), name="static"),
         ],
@@ -307,9 +310,8 @@ class Pages:
         got = "closed" if out else self.store.give(visit.who, plan.name, at=visit.now)
         address = f"/r/{plan.name}/{'pause' if got == 'pause' else 'done'}"
         if isinstance(got, Given):
-            check = checks.due(self.store, visit.who.id, plan)
-            id = got.task.id if check is None else checks.task(plan, check).id
-            address = f"/r/{plan.name}/t/{id}"
+            shown = checks.due(self.store, visit.who.id, plan) or got.task
+            address = f"/r/{plan.name}/t/{shown.id}"
         address += f"?note={note}" if note else ""
         return JSONResponse({"go": address}) if visit.wants_json else RedirectResponse(address, 303)
 
@@ -319,9 +321,9 @@ class Pages:
         if before := self._before(visit, plan):
             return before
         fields = forms.read(plan.kind, Form())
-        number = checks.number_of(visit.part("task"))
-        if number is not None and number == checks.due(self.store, visit.who.id, plan):
-            return self._task_page(visit, plan, checks.task(plan, number), fields, [])
+        check = checks.due(self.store, visit.who.id, plan)
+        if check and check.id == visit.part("task"):
+            return self._task_page(visit, plan, check, fields, [])
         given = self.store.held(visit.who, plan.name, visit.part("task"), at=visit.now)
         if given is None:
             raise Refusal(410, "over", plan=plan)
@@ -378,11 +380,11 @@ class Pages:
         if id is None:
             raise Refusal(400, "unreadable", plan=plan)
         fields = forms.read(plan.kind, visit.form)
-        check = checks.number_of(task)
-        if check is not None and checks.was_given(self.store, visit.who.id, plan.name, check):
+        if checks.is_answered(self.store, visit.who.id, plan.name, task):
             return self._to_next(visit, plan)
-        if check is not None and check == checks.due(self.store, visit.who.id, plan):
-            if wrong := self._to_change(visit, plan, checks.task(plan, check), fields):
+        check = checks.due(self.store, visit.who.id, plan)
+        if check and check.id == task:
+            if wrong := self._to_change(visit, plan, check, fields):
                 return wrong
             checks.answer(self.store, visit.who.id, plan, check, fields, at=visit.now)
             return self._to_next(visit, plan)
@@ -390,7 +392,7 @@ class Pages:
         given = self.store.held(visit.who, plan.name, task, at=visit.now)
         if given and (wrong := self._to_change(visit, plan, given.task, fields)):
             return wrong
-        if plan.typing and (typing := forms.typing(plan.kind, visit.form, fields)):
+        if plan.typing and (typing := typing_of(visit.form.one("typing"), fields, plan.kind)):
             fields["typing"] = typing
         took = forms.seconds(visit.form, visit.now)
         receipt = self.store.submit(
@@ -458,9 +460,10 @@ class Pages:
         if not standing.answered and not failed:
             return self.site.message(visit, plan, "done_none" if is_open else "closed", **way)
         way = way or {"code": forms.end_code(self.store.secret_of(visit.who.id), plan.name)}
-        lead = "failed" if failed else "done_lead" if is_open else "done_closed"
-        title = "failed" if failed else "done"
-        return self.site.message(visit, plan, title, [web[lead], count], **way)
+        name, lead = "done", "done_lead" if is_open else "done_closed"
+        if failed:
+            name = lead = "failed"
+        return self.site.message(visit, plan, name, [web[lead], count], **way)
 
     def me(self, visit: Visit) -> Response:
         """What the person did, their link, and how to withdraw."""

@@ -9,7 +9,6 @@ at a place that is drawn for the person and the span. What is on disk says which
 that a page that is opened again, or left, neither doubles nor loses one.
 """
 
-import re
 from collections.abc import Mapping
 from itertools import count
 from typing import Any
@@ -21,6 +20,8 @@ from curation.rounds.platforms.web.store import ENDED, Plan, Store, WebTask
 RIGHT = "unrelated"
 SLIPS = 1
 """In how many of the three lines somebody may choose another label by mistake."""
+NAME = "check-"
+"""How the id of a check begins; its number follows."""
 DONE = "SELECT count(*) FROM leases WHERE person = ? AND round = ? AND until < 0"
 GIVEN = "SELECT number FROM checks WHERE person = ? AND round = ?"
 FAILED = "SELECT count(*) FROM checks WHERE person = ? AND round = ? AND NOT passed"
@@ -31,56 +32,46 @@ def has_failed(store: Store, person: str, round: str) -> bool:
     return int(store.one(FAILED, person, round)) >= FAILS
 
 
-def due(store: Store, person: str, plan: Plan) -> int | None:
-    """The number of the check that comes before the person's next task; None if there is none."""
+def due(store: Store, person: str, plan: Plan) -> WebTask | None:
+    """The check that comes before the person's next task, as a task; None if there is none."""
     span = plan.instruction_checks
     if not span or plan.kind != "validation":
         return None
     given = {row[0] for row in store.rows(GIVEN, person, plan.name)}
     number = next(n for n in count() if n not in given)
     drawn = store.digest("check", str(plan.seed), plan.name, person, str(number))
-    place = 1 + int(drawn, 16) % span
-    done = int(store.one(DONE, person, plan.name))
-    return number if done >= number * span + place else None
+    place = number * span + 1 + int(drawn, 16) % span
+    return task(plan, number) if store.one(DONE, person, plan.name) >= place else None
 
 
 def task(plan: Plan, number: int) -> WebTask:
-    """A check as a task that the page of a task can show."""
+    """A check as a task, which the page of a task shows."""
     web, label = plan.texts["web"], str(plan.texts["validation"][RIGHT])
-    line = web["check_line"].replace("[label]", label)
     data = {"target": web["check_target"], "context": web["check_context"]}
-    data |= {f"text_{n}": line for n in (1, 2, 3)}
-    return WebTask(f"check-{number}", "", None, data)
+    line = web["check_line"].replace("[label]", label)
+    return WebTask(f"{NAME}{number}", "", None, data | {f"text_{n}": line for n in (1, 2, 3)})
 
 
-def number_of(task: str) -> int | None:
-    """The number of the check that has this id as a task; None if it is a task."""
-    found = re.fullmatch(r"check-(\d{1,6})", task)
-    return int(found[1]) if found else None
-
-
-def was_given(store: Store, person: str, round: str, number: int) -> bool:
-    """Whether a person has answered this check."""
-    return number in {row[0] for row in store.rows(GIVEN, person, round)}
+def is_answered(store: Store, person: str, round: str, task: str) -> bool:
+    """Whether this is the id of a check that the person has answered."""
+    return task in {f"{NAME}{row[0]}" for row in store.rows(GIVEN, person, round)}
 
 
 def answer(
-    store: Store, person: str, plan: Plan, number: int, fields: Mapping[str, Any], *, at: float
+    store: Store, person: str, plan: Plan, check: WebTask, fields: Mapping[str, Any], *, at: float
 ) -> None:
     """Keep the answer to a check, which is failed only if it is clearly wrong; the first counts.
 
     It is also an entry among the answers, so that the archive has it. Anyone who has now failed two
     gives back the task that they hold.
     """
+    number, mine = int(check.id.removeprefix(NAME)), (person, plan.name)
     passed = sum(fields[name] != RIGHT for name in LABELS) <= SLIPS
     with store.change() as db:
-        row = (person, plan.name, number, int(passed))
-        if not db.execute("INSERT OR IGNORE INTO checks VALUES (?, ?, ?, ?)", row).rowcount:
-            return
-        result = {"check": number, "passed": passed}
-        store.note(db, "check", person, plan.name, result, at=at)
-        if db.execute(FAILED, (person, plan.name)).fetchone()[0] >= FAILS:
-            db.execute(
-                "UPDATE leases SET until = ? WHERE person = ? AND round = ? AND until > 0",
-                (ENDED, person, plan.name),
-            )
+        row = (*mine, number, int(passed))
+        if db.execute("INSERT OR IGNORE INTO checks VALUES (?, ?, ?, ?)", row).rowcount:
+            result = {"check": number, "passed": passed}
+            store.note(db, ("check", plan.name, person, at), result)
+        if db.execute(FAILED, mine).fetchone()[0] >= FAILS:
+            live = "UPDATE leases SET until = ? WHERE person = ? AND round = ? AND until > 0"
+            db.execute(live, (ENDED, *mine))

@@ -23,7 +23,7 @@ from curation.checks.surface import Finding, ItemTexts
 from curation.formats.table_words import OTHER
 from curation.records import FLAGS, GOLD_COLUMNS, GOLDS, KINDS, RoundKind
 from curation.rounds import pages
-from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED, typing_of
+from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import whole_sentence
 from curation.rounds.platforms.web.store import Plan, Store, WebTask
@@ -32,6 +32,7 @@ from curation.text.rules import WORK, nfc, same_text
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.web.prolific import Prolific
+    from curation.rounds.progress import Overview
 
 REASONS = ("unknown", "not_a_group", "insult", "too_general", "wrong_word", "other_reason")
 SKIPS = ("none", "upset", "unknown", "unclear", "other")
@@ -68,6 +69,8 @@ class Services(NamedTuple):
         now: gives the seconds since 1970.
         crowd: the API of Prolific; None without a token, so that nothing is checked.
         pace: seconds between two checks of submissions while people work.
+        overview: gives the figures of all rounds, as of the last pull; None while they are first
+            computed. It raises CurationError if the campaign's files cannot be read.
     """
 
     pseudonym: Callable[[str], str]
@@ -76,6 +79,7 @@ class Services(NamedTuple):
     now: Callable[[], float] = time.time
     crowd: "Prolific | None" = None
     pace: float = 30.0
+    overview: "Callable[[], Overview | None]" = lambda: None
 
 
 class Problem(NamedTuple):
@@ -140,12 +144,6 @@ def seconds(form: Form, now: float) -> float:
         if 0 <= took < 7 * 24 * 3600:
             return round(took, 1)
     return 0.0
-
-
-def typing(kind: RoundKind, form: Form, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """How the texts of an answer came about, as its payload has it; what is broken is left out."""
-    typed = typing_of(form.one("typing"), fields, kind)
-    return {name: counts.model_dump() for name, counts in typed.items()}
 
 
 def answer_id(form: Form) -> str | None:

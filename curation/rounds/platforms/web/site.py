@@ -35,6 +35,7 @@ from curation.rounds.platforms.web.store import (
 
 HERE = Path(__file__).parent
 COOKIE = "curation"  # behind https with a prefix: another host or page cannot set it
+OWNER = "/owner"  # below it is what only the owner may see
 LARGEST = 64 * 1024  # bytes of a form
 DRAINED = 2**20  # bytes of a form that is too large: read, so that the browser sees the page
 NOTES = ("late",)
@@ -96,8 +97,15 @@ Handler = Callable[[Visit], Response]
 
 
 def cookie_name(request: Request) -> str:
-    """The name of the session's cookie."""
-    return f"__Host-{COOKIE}" if request.url.scheme == "https" else COOKIE
+    """The name of the session's cookie; the owner's pages have one of their own."""
+    is_safe = request.url.scheme == "https"
+    if _is_owners(request):
+        return f"__Secure-{COOKIE}-owner" if is_safe else f"{COOKIE}-owner"
+    return f"__Host-{COOKIE}" if is_safe else COOKIE
+
+
+def _is_owners(request: Request) -> bool:
+    return f"{request.url.path}/".startswith(f"{OWNER}/")
 
 
 class Refusal(Exception):  # noqa: N818 (it is a page, not an error)
@@ -319,6 +327,7 @@ class Site:
         response.set_cookie(
             *(cookie_name(visit.request), value),
             max_age=180 * 24 * 3600 if value else 0,
+            path=OWNER if _is_owners(visit.request) else "/",
             secure=visit.request.url.scheme == "https",
             httponly=True,
             samesite="lax",

@@ -603,6 +603,10 @@ class Store:
         """The secret of a person's link: the id and a keyed digest of it, always the same."""
         return f"{person}.{self.digest('link', person)}"
 
+    def owner_secret(self) -> str:
+        """The secret of the owner's link, the same until ``counts.renew_link`` is called."""
+        return self.digest("owner", self.fact("owner"))
+
     def digest(self, *parts: str) -> str:
         """A keyed digest of some words, 32 hexadecimal digits; only this database can make it."""
         return hmac.digest(self._secret, "\x1f".join(parts).encode(), "sha256").hex()[:32]
@@ -668,20 +672,19 @@ class Store:
                 "INSERT OR IGNORE INTO consents VALUES (?, ?, ?)", (person, round, plan.consent)
             ).rowcount
             if new:
-                self.note(db, "consent", person, round, {"consent": plan.consent}, at=at)
+                self.note(db, ("consent", round, person, at), {"consent": plan.consent})
 
     def note(
-        self,
-        db: sqlite3.Connection,
-        form: Literal["consent", "check"],
-        person: str,
-        round: str,
-        content: dict[str, Any],
-        *,
-        at: float,
+        self, db: sqlite3.Connection, row: tuple[str, str, str, float], content: dict[str, Any]
     ) -> None:
-        """Add an entry to the answers that does not answer a task, so that the archive has it."""
-        id = secrets.token_hex(16)
+        """Add an entry to the answers that does not answer a task, so that the archive has it.
+
+        Args:
+            db: the open change.
+            row: its form ("consent" or "check"), round, person and time.
+            content: what it says.
+        """
+        (form, round, person, at), id = row, secrets.token_hex(16)
         payload = _payload(person, id, at) | content
         _keep(db, (id, form, round, "", person, at, 0), payload)
 

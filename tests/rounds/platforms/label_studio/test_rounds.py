@@ -131,12 +131,12 @@ def test_erased_means_on_the_server_too(desk: Any, sign_up: Any) -> None:
     assert here.answer(writer) == []  # all are the writer's own
     here.answer(validator)
     here.say("rounds", "pull", "v")
-    told = here.say("rounds", "withdraw", writer.email, "--erase")
+    told = here.say("rounds", "withdraw", "--yes", writer.email, "--erase")
     assert told["erased"] == 6  # three items, and three times that he was kept from his own
     shown = here.ls.to.ask("GET", f"tasks/{here.ls.asked(here.project)[here.tasks()['i0'].id].id}/")
     assert shown["data"]["context"] == "(erased)"
     assert not read_records(here.root / "2-rounds/main/items.jsonl", Item)
-    told = here.say("rounds", "withdraw", validator.email, "--erase")
+    told = here.say("rounds", "withdraw", "--yes", validator.email, "--erase")
     assert here.ls.waiting(here.project) == 0
     assert here.say("rounds", "pull", "v", "--full")["new"] == 0
     left = [p for p in here.root.rglob("*") if p.is_file() and p.name != "writers.csv"]

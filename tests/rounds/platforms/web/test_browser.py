@@ -10,9 +10,7 @@ import pytest
 from curation.rounds.platforms.web import forms
 from support import web
 from support.web import Site, Someone, plan, put
-from support.web_tab import CHIP, GAP, SENDS, Tab
-
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+from support.web_tab import CHIP, GAP, SENDS, Tab, audit
 
 
 @pytest.fixture
@@ -27,23 +25,6 @@ def site(tmp_path: Path, clock: list[float]) -> Iterator[Site]:
     forms.warm("en", made.services)  # it takes seconds, on a busy machine many
     with made.served():
         yield made
-
-
-def audit(tab: Tab, axe: str) -> None:
-    """Nothing keeps people from using the page, and it is not wider than the screen."""
-    tab.page.evaluate(axe)
-    options = {"runOnly": RULES, "resultTypes": ["violations"]}
-    result = tab.page.evaluate("options => axe.run(document, options)", options)
-    assert result["passes"], "axe looked at nothing"
-    found = [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in result["violations"]]
-    assert found == [], tab.path
-    widths = tab.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    assert widths[0] <= widths[1], tab.path
-    low = tab.page.evaluate(
-        "[...document.querySelectorAll('main button, summary, .choice, [type=text]')]"
-        ".filter(e => e.offsetHeight && e.offsetHeight < 44).map(e => e.outerHTML)"
-    )
-    assert low == [], tab.path
 
 
 LOOKS = [

@@ -118,12 +118,14 @@ def whole(desk: Desk, store: Store) -> None:
     answers = desk.records("v/answers.jsonl", Answer)
     assert [a.annotator for a in answers if a.code == "late"] == [slow.pseudonym]
 
-    assert "2-rounds/links-N.csv" in desk.refused("rounds", "withdraw", "nobody")
+    assert "2-rounds/links-N.csv" in desk.refused("rounds", "withdraw", "--yes", "nobody")
 
     # Everything of a person goes, here and in the archive, by the name that the owner knows.
     secret = store.secret_of(erased.id)
     (desk.rounds / "links-1.csv").write_text(f"name,link\nval-1,http://x/p/{secret}\nval-2,y\n")
-    assert desk.say("rounds", "withdraw", "val-1", "--erase")["erased"] == 8  # with the consent
+    assert (
+        desk.say("rounds", "withdraw", "--yes", "val-1", "--erase")["erased"] == 8
+    )  # with the consent
     assert (desk.rounds / "links-1.csv").read_text() == "name,link\nval-2,y\n"
     assert store.person_by_secret(secret) is None
     assert b"val-1" not in bytes_of(desk)
@@ -197,7 +199,7 @@ def test_words_of_an_erased_writer_leave_tasks_and_plans(forked: Any, tmp_path: 
         (theirs,) = (i for i in desk.records("w/items.jsonl", Item) if i.writer == ann.pseudonym)
         place = theirs.context.split()[1].encode()
         assert place in bytes_of(desk)
-        assert desk.say("rounds", "withdraw", ann.pseudonym, "--erase")["erased"] == 2
+        assert desk.say("rounds", "withdraw", "--yes", ann.pseudonym, "--erase")["erased"] == 2
         assert place not in bytes_of(desk)
         plan = store.plan("w3")
         assert plan is not None

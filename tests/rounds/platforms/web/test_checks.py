@@ -11,6 +11,7 @@ from curation.rounds.platforms.web import checks
 from curation.rounds.platforms.web.store import Store
 from support import web
 from support.web import Site, Someone, plan, put
+from support.web_tab import SENDS, Tab
 
 SPAN, ROUND = 12, "validation-1"
 RIGHT = dict.fromkeys(("label_1", "label_2", "label_3"), "unrelated")
@@ -162,7 +163,7 @@ def test_an_answer_that_was_on_its_way_still_counts_after_the_end(site: Site, an
     assert made is not None
     held = site.store.one("SELECT task FROM leases WHERE person = ? AND until > 0", ann.id)
     for number in (0, 1):
-        checks.answer(site.store, person.id, made, number, WRONG, at=1.0)
+        checks.answer(site.store, person.id, made, checks.task(made, number), WRONG, at=1.0)
     assert ann.answer(f"/r/{ROUND}/t/{held}").url.endswith("/done")
     assert site.store.loads(ROUND)[held].answered == 1
 
@@ -191,10 +192,65 @@ def test_a_check_is_not_part_of_a_sitting_and_goes_with_its_person(tmp_path: Pat
             how = {"id": f"{n:032}", "fields": {}, "seconds": 1.0, "at": float(n)}
             assert store.submit(ann, ROUND, id.task.id, **how) == "new"
         for n in range(2):
-            checks.answer(store, ann.id, made, n, WRONG, at=2.0)
-        checks.answer(store, ann.id, made, 0, RIGHT, at=2.0)  # the first answer counts
+            checks.answer(store, ann.id, made, checks.task(made, n), WRONG, at=2.0)
+        checks.answer(
+            store, ann.id, made, checks.task(made, 0), RIGHT, at=2.0
+        )  # the first answer counts
         assert store.resting(ann.id, ROUND, at=2.0) == 0
         assert checks.has_failed(store, ann.id, ROUND)
         store.erase(ann.pseudonym)
         assert store.lines(ROUND, all=True) == []
         assert store.rows("SELECT 1 FROM checks") == []
+
+
+def test_a_crash_while_a_check_is_kept_leaves_it_due(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(Store(tmp_path / "web.sqlite")) as store:
+        put(store, plan("validation", instruction_checks=SPAN), 20)
+        ann = store.add_person(str.upper, [ROUND], at=0.0)
+        made: Any = store.plan(ROUND)
+        for n in range(SPAN):
+            given = store.give(ann, ROUND, at=n)
+            assert not isinstance(given, str)
+            store.skip(ann, ROUND, given.task.id, id=f"{n:032}", reason="none", at=float(n))
+        check = checks.due(store, ann.id, made)
+        assert check is not None
+        with monkeypatch.context() as broken:
+            broken.setattr(Store, "note", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                checks.answer(store, ann.id, made, check, WRONG, at=20.0)
+    with closing(Store(tmp_path / "web.sqlite")) as store:
+        assert checks.due(store, ann.id, made) == check
+        checks.answer(store, ann.id, made, check, WRONG, at=21.0)
+        assert checks.due(store, ann.id, made) is None
+        kept = [line.payload for line in store.lines(ROUND, all=True) if "check" in line.payload]
+        assert [(line["check"], line["passed"]) for line in kept] == [(0, False)]
+
+
+def test_a_check_in_a_browser_is_for_everybody_and_sent_once_also_without_a_network(
+    browser: Any, axe: str, site: Site
+) -> None:
+    ann = site.person(ROUND)
+    tab = Tab(browser, site).begin(ann, ROUND)
+    for _ in range(SPAN):
+        if "/check-" in tab.path:
+            break
+        for n in (1, 2, 3):
+            tab.page.check(f"[name=label_{n}][value=stereotype]")
+        tab.send()
+    assert "/check-" in tab.path
+    tab.page.evaluate(axe)
+    found = tab.page.evaluate("axe.run(document).then(result => result.violations.map(v => v.id))")
+    assert found == []
+    for n in (1, 2, 3):
+        tab.page.check(f"[name=label_{n}][value=unrelated]")
+    tab.context.set_offline(True)
+    tab.page.click(SENDS)
+    tab.page.wait_for_selector("#waiting:visible")
+    assert archived(site) == []
+    tab.context.set_offline(False)
+    tab.page.wait_for_url("**/t/t-*")
+    tab.emptied()
+    assert archived(site) == [(0, True)]
+    tab.close()

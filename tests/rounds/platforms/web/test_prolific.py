@@ -379,15 +379,21 @@ def test_who_does_not_pass_the_training_is_screened_out_with_a_code(
     assert code(site, "screened_out") in who.get(f"/r/{ROUND}/training").text
 
 
-def test_who_fails_two_instruction_checks_has_a_code(site: Site, played: Played) -> None:
-    """A check comes after each task, and labels as those of a task are wrong there."""
-    who = come(site, opened(site, count=6, instruction_checks=1), played.reserve(1))
-    assert work(who) == 4  # two tasks and two checks
-    shown = who.get(f"/r/{ROUND}/done")
-    assert title(shown) == said("failed_title")
-    assert code(site, "failed") in shown.text
+def test_who_fails_two_instruction_checks_has_a_code_and_gets_no_more_tasks(
+    site: Site, played: Played
+) -> None:
+    who = come(site, opened(site, count=40, instruction_checks=12), played.reserve(1))
+    path, checks = who.next(ROUND), 0
+    while not path.endswith("/done"):
+        checks += "/check-" in path
+        labels = dict.fromkeys(forms.LABELS, "stereotype") if "/check-" in path else {}
+        last = who.answer(path, id=uuid.uuid4().hex, **labels)
+        path = who.next(ROUND)
+    assert (checks, title(last)) == (2, said("failed_title"))
+    assert code(site, "failed") in last.text
     assert standings(site) == [("checked", "failed")]
-    assert arrivals.answered(site.store, ROUND) == {site.store.people()[0].id: 2}
+    # The second check comes in the second twelve tasks.
+    assert 12 < sum(load.answered for load in loads(site)) <= 24
 
 
 def test_who_gets_no_task_any_more_has_a_code(site: Site, played: Played) -> None:

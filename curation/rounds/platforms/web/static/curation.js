@@ -572,7 +572,7 @@ addEventListener("beforeunload", (event) => {
     if ([...kept.only.keys()].some((key) => key.includes("/unsent/"))) event.preventDefault();
 });
 if (form) openTask();
-if (!person && kept.keys("").length) byId("leave").hidden = false;
+if (!person && kept.keys("").length) byId("leave")?.removeAttribute("hidden");
 if (person) {
     flush();
     addEventListener("online", () => (form && kept.get(own()) ? deliver() : flush()));

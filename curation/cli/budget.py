@@ -1,0 +1,77 @@
+"""``curation rounds plan``: what a budget buys, before the first person is asked."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from curation.cli import console
+from curation.cli.options import Json, Where, locked
+from curation.steps.rounds.budget import PAPER_TERMS, CampaignPlan, Given, plan_campaign
+
+HEADS = ("", "terms", "items", "kept CATs", "95 % interval", "ss ±")
+
+
+def plan(
+    given: Given,
+    campaign: Where = Path(),
+    pilot: list[str] | None = None,
+    as_json: Json = False,
+    *,
+    budget: Annotated[float, typer.Option(min=0.001)],
+) -> None:
+    """Show what a budget buys: terms, items, people, hours, weeks, kept CATs, the interval of ss.
+
+    What you do not give comes from a pilot, else from campaign.toml and the paper; the command
+    prints the source of each figure. The pay for a task is that in [rounds], or with --floor at
+    least what a person with the median time needs to earn the floor.
+
+    Options:
+        budget (AMOUNT): The money, in the campaign's currency.
+        pilot (ROUND): Take the figures of this round; repeatable. Default: all rounds that were
+            opened as pilots, with a name that begins with pilot.
+    """
+    with locked(campaign) as opened:
+        made = plan_campaign(opened, budget, given, pilot or (), reporter=console)
+    currency = opened.settings.rounds.currency
+    if not as_json:
+        _show(made, f"{budget:,.2f} {currency}")
+        return
+    plan = {**made.plan._asdict(), "whole": made.plan.whole._asdict()}
+    plan["domains"] = [part._asdict() for part in made.plan.domains]
+    figures = {name: vars(figure) for name, figure in made.figures.items()}
+    console.say_json({"currency": currency, **made._asdict(), "plan": plan, "figures": figures})
+
+
+def _show(made: CampaignPlan, money: str) -> None:
+    plan, of = made.plan, made.figures
+    rows = [[name, f"{each.mean:,.4g}", each.source] for name, each in of.items()]
+    console.table("The plan is made from", ["", "value", "source"], rows)
+    parts = [
+        [p.domain, p.terms, p.items, f"{p.kept:,.0f}", _range(p.kept_range), _half(p.ss)]
+        for p in (*plan.domains, plan.whole)
+    ]
+    paper = ["StereoSet", PAPER_TERMS, None, "about 26 a term, kind", None, _half(made.paper_ss)]
+    console.table(f"What {money} buys", HEADS, [*parts, paper])
+    known = [work for work, hours in plan.hours.items() if hours is not None]
+    takes = [
+        ["items", f"{plan.items} of each kind on a term, {plan.whole.items:,} in all"],
+        ["cost", f"{plan.cost:,.2f}, 95 % interval {_range(plan.cost_range, 2)}"],
+        ["pay", ", ".join(f"{of[f'pay_{work}'].mean:g} to {work}" for work in plan.answers)],
+        ["pay an hour", ", ".join(f"{wage:,.2f} to {work}" for work, wage in made.wage.items())],
+        ["answers", ", ".join(f"{n:,.0f} to {work}" for work, n in plan.answers.items())],
+        ["hours", ", ".join(f"{plan.hours[work]:,.0f} to {work}" for work in known)],
+        ["people", f"at least {made.people}"],
+        ["weeks", str(made.weeks or "give --people and --hours")],
+    ]
+    console.table("What it takes", ["", ""], [[name, text or "not known"] for name, text in takes])
+    changes = [[change, _half(half)] for change, half in made.narrower.items()]
+    console.table("What makes the interval of ss narrower", ["", "ss ±"], changes)
+
+
+def _range(ends: tuple[float, float], digits: int = 0) -> str:
+    return " to ".join(f"{end:,.{digits}f}" for end in ends)
+
+
+def _half(value: float | None) -> str | None:
+    return None if value is None else f"{value:.1f}"

@@ -1,0 +1,115 @@
+"""``curation rounds correct``: change a text of an item. And how commands ask before they do it."""
+
+import sys
+from pathlib import Path
+
+import typer
+
+from curation.cli import console
+from curation.cli.options import Json, Where, locked
+from curation.files import CurationError
+from curation.steps.corrections import Planned, correct_item
+from curation.steps.people import changed
+from curation.text.wording import amount
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask whether to go on; without a yes, the command ends.
+
+    Raises:
+        CurationError: nobody can answer, because standard input is not a terminal.
+        typer.Exit: the answer is no.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise CurationError("this command asks before it changes anything", "add --yes in scripts")
+    if not typer.confirm(question, err=True):
+        console.say("nothing was changed")
+        raise typer.Exit(1)
+
+
+def correct(
+    item: str,
+    campaign: Where = Path(),
+    *,
+    field: str,
+    text: str,
+    by: str,
+    why: str,
+    yes: bool = False,
+    as_json: Json = False,
+) -> None:
+    """Change a text of an item, show what that changes, and ask for labels of the new words.
+
+    The raw answer stays. The correction, who made it (under a pseudonym) and why are saved in
+    2-rounds/corrections.jsonl. Labels that people gave for the old words no longer count. An open
+    round of validation that has the item asks for new ones at once; otherwise the next «curation
+    rounds open validation» does. A built version of the release is never changed; the command names
+    the versions that hold the item.
+
+    Options:
+        item (ITEM): The item's id, as in 2-rounds/ROUND/items.jsonl.
+        field: context, stereotype, anti_stereotype, unrelated, or the id of an association.
+        text: The new text. For an intrasentence association, the words in the gap are enough.
+        by (NAME): Who makes the correction.
+        why (TEXT): Why.
+        yes: Do not ask.
+    """
+
+    def agree(planned: Planned) -> None:
+        if not as_json:
+            _show(planned)
+        confirm("Correct it?", yes=yes)
+
+    with locked(campaign) as opened:
+        done = correct_item(
+            opened, item, field, text, by=by, why=why, agree=agree, reporter=console
+        )
+    planned = done.planned
+    counts = changed(done.before, done.after)
+    if as_json:
+        console.say_json(
+            {
+                "item": item,
+                "by": planned.correction.by,
+                "texts": [{"before": old, "after": new} for old, new in planned.texts],
+                "labels_lost": planned.labels,
+                "was_cat": planned.is_cat,
+                "items_refused": planned.refused,
+                "changed": counts,
+                "released_in": planned.versions,
+                "asked_in": done.asked,
+            }
+        )
+        return
+    console.say(f"{item} is corrected, by {planned.correction.by}.")
+    if counts:
+        rows = [[name.replace("_", " "), *pair] for name, pair in counts.items()]
+        console.table("Changes", ["", "before", "now"], rows)
+    for name in done.asked:
+        console.say(f"{name} asks for labels of the new words")
+    if planned.labels and not done.asked:
+        console.say(f"next: curation rounds open validation --of {planned.correction.round}")
+
+
+def _show(planned: Planned) -> None:
+    """What a correction will change."""
+    for old, new in planned.texts:
+        console.say(f"- {old}")
+        console.say(f"+ {new}")
+    labels, people = planned.labels, amount(planned.people, "person", "people")
+    if labels:
+        verb = "no longer counts" if labels == 1 else "no longer count"
+        console.say(f"{amount(labels, 'label')} by {people} {verb}")
+    else:
+        console.say("every label still counts, because no word changes")
+    if planned.is_cat and labels:
+        console.say("it is a CAT now, and is not one until it has new labels")
+    if planned.refused:
+        console.say(f"too like the new text, and so refused: {', '.join(planned.refused)}")
+    for version in planned.versions:
+        console.warn(
+            f"7-release/{version} holds the item as it was: raise version in [release], build and "
+            "publish a new version"
+        )

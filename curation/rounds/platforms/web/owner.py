@@ -1,0 +1,313 @@
+"""The owner's pages: how the rounds go, for the one who has the owner's link.
+
+They have two sources, and say which is which: counts of the database as they are now, and the
+figures of ``curation rounds status``, as of the last pull. People are pseudonyms. Names and
+personal links are only on the private list, which a form opens.
+"""
+
+import secrets
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from curation.files import CurationError
+from curation.reasons import REASONS
+from curation.records import Fields
+from curation.rounds.platforms.web import counts
+from curation.rounds.platforms.web.counts import HOUR, Live
+from curation.rounds.platforms.web.platform import address
+from curation.rounds.platforms.web.site import OWNER, Refusal, Site, Visit
+from curation.rounds.progress import Overview, Progress
+from curation.text.times import moment
+from curation.text.wording import amount
+
+if TYPE_CHECKING:
+    from curation.rounds.quality import PersonQuality
+
+BINS = {HOUR: "hour", 6 * HOUR: "six hours", 24 * HOUR: "day", 7 * 24 * HOUR: "week"}
+MOST_BINS = 72
+COLUMNS = 50  # of dots
+REFRESH = "60"  # seconds
+
+
+class OwnerPages:
+    """The pages below ``/owner``."""
+
+    def __init__(self, site: Site) -> None:
+        self.site, self.store, self.services = site, site.store, site.services
+
+    def routes(self) -> list[Route]:
+        """The addresses."""
+        page = self.site.route
+        return [
+            page(OWNER, "owner", self.rounds),
+            page(f"{OWNER}/r/{{round}}", "owner_round", self.round),
+            page(f"{OWNER}/private", "owner_private", self.rounds, self.private),
+            page(f"{OWNER}/leave", "owner_leave", None, self.leave),
+            page(f"{OWNER}/{{secret}}", "owner_enter", self.enter),
+        ]
+
+    def enter(self, visit: Visit) -> Response:
+        """The owner's link: its secret becomes a session, and leaves the address."""
+        right = self.store.owner_secret().encode()
+        if not secrets.compare_digest(right, visit.part("secret").encode()):
+            raise Refusal(404, "link_wrong")
+        response = RedirectResponse(OWNER, 303)
+        known = counts.is_owner(self.store, visit.cookie, visit.now)
+        if visit.request.method != "HEAD" and not known:
+            cookie = counts.begin_session(self.store, visit.now)
+            self.site.set_cookie(visit, response, cookie)
+        return response
+
+    def leave(self, visit: Visit) -> Response:
+        """End the session in this browser."""
+        counts.end_session(self.store, visit.cookie)
+        response = self.site.message(
+            visit, None, "leave", ["You are no longer signed in as the owner in this browser."]
+        )
+        self.site.set_cookie(visit, response, "")
+        return response
+
+    def rounds(self, visit: Visit) -> Response:
+        """All rounds of the campaign."""
+        return self._page(visit, "owner.html")
+
+    def round(self, visit: Visit) -> Response:
+        """One round."""
+        return self._page(visit, "owner_round.html", visit.part("round"))
+
+    def private(self, visit: Visit) -> Response:
+        """Who is who: names, pseudonyms and personal links."""
+        people = [
+            (person, f"{address(self.store)}/p/{self.store.secret_of(person.id)}")
+            for person in self.store.people()
+        ]
+        return self._page(visit, "owner_private.html", people=people)
+
+    def _page(self, visit: Visit, template: str, only: str = "", **context: Any) -> Response:
+        if not counts.is_owner(self.store, visit.cookie, visit.now):
+            raise Refusal(401, "signed_out")
+        overview, problem = None, ""
+        try:
+            overview = self.services.overview()
+        except CurationError as error:
+            problem = f"{error.what}; {error.fix}" if error.fix else error.what
+        live = counts.live(self.store, visit.now)
+        names = dict.fromkeys([*(overview.rounds if overview else ()), *live])
+        if only and only not in names:
+            raise Refusal(404, "missing")
+        shown = [self._round(visit, n, live.get(n), overview) for n in names if only in ("", n)]
+        shown.sort(key=lambda each: each["state"] == "closed")
+        return self.site.page(
+            visit,
+            None,
+            template,
+            overview=overview,
+            problem=problem,
+            rounds=shown,
+            costs=costs(overview) if overview else None,
+            now=visit.now,
+            when=when,
+            day=lambda at: when(at, "%b"),
+            number=lambda n: f"{n:,}",
+            share=lambda x: f"{100 * x:.0f} %",
+            amount=amount,
+            reasons=REASONS,
+            refresh=REFRESH if visit.request.query_params.get("refresh") else "",
+            **context,
+        )
+
+    def _round(
+        self, visit: Visit, name: str, live: Live | None, overview: Overview | None
+    ) -> dict[str, Any]:
+        """What a page says of a round; ``live`` and ``figures`` are None where they are unknown."""
+        figures = overview.rounds.get(name) if overview else None
+        people = (overview.people.get(name) if overview else None) or []
+        progress = figures.progress if figures else None
+        plan = self.store.plan(name)
+        link = f"{address(self.store)}/join/{live.token}" if live and plan else ""
+        is_open = live.is_open if live else progress is not None and progress.state == "open"
+        return {
+            "name": name,
+            "kind": progress.kind if progress else live and live.kind,
+            "state": "open" if is_open else progress.state if progress else "closed",
+            "live": live,
+            "figures": figures,
+            "progress": progress,
+            "bar": decided(progress) if progress else None,
+            "link": link if plan and plan.common_link and is_open else "",
+            "is_web": live is not None,
+            "chart": over_time(live.hours, visit.now) if live else None,
+            "people": people,
+            "dots": dots(people),
+            "agreement": agreement(people),
+            "meanings": meanings(people),
+            "recent": live.hours.get(int(visit.now // HOUR), 0) if live else 0,
+        }
+
+
+# --- what charts show ---------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """A part of a bar, with where it begins and how long it is in percent of the bar."""
+
+    name: str
+    n: float
+    begin: float
+    length: float
+
+
+def bar(parts: Mapping[str, float]) -> list[Part]:
+    """A bar of parts in their order; empty if there is nothing to show.
+
+    >>> bar({"decided": 1, "open": 3})[1]
+    Part(name='open', n=3, begin=25.0, length=75.0)
+    """
+    total, begin, made = sum(parts.values()), 0.0, []
+    for name, n in parts.items():
+        length = round(100 * n / total, 2) if total else 0.0
+        made.append(Part(name, n, round(begin, 2), length))
+        begin += length
+    return made if total else []
+
+
+def decided(progress: Progress) -> list[Part]:
+    """The tasks of a round: decided or done, open and void."""
+    is_open = progress.tasks - progress.void - progress.decided
+    name = "decided" if progress.kind == "validation" else "done"
+    return bar({name: progress.decided, "open": is_open, "void": progress.void})
+
+
+class Costs(NamedTuple):
+    """What all rounds cost, beside the budget; see ``Overview`` and ``Progress``."""
+
+    cost: str
+    in_all: str
+    budget: str
+    over: str
+    bar: list[Part]
+
+
+def costs(overview: Overview) -> Costs | None:
+    """The cost of all rounds; None if nobody is paid and there is no budget."""
+    each = [figures.progress for figures in overview.rounds.values()]
+    cost, in_all = sum(p.cost for p in each), sum(p.cost_in_all for p in each)
+    if not in_all and not overview.budget:
+        return None
+    left = max(overview.budget - in_all, 0.0)
+    return Costs(
+        cost=f"{cost:,.2f}",
+        in_all=f"{in_all:,.2f}",
+        budget=f"{overview.budget:,.2f}" if overview.budget else "",
+        over=f"{in_all - overview.budget:,.2f}" if 0 < overview.budget < in_all else "",
+        bar=bar({"earned": cost, "to come": in_all - cost, "left": left}),
+    )
+
+
+class Chart(NamedTuple):
+    """Answers over time, as a line of steps.
+
+    Attributes:
+        unit: what a step is, such as ``hour``.
+        bins: the beginning of each step in seconds since 1970, and its number of answers.
+        top: the number at the upper edge of the chart.
+        line: the path of the line; a step is 1 wide, and the chart is 100 high.
+        ticks: times at the lower edge: their place in percent, and the time.
+    """
+
+    unit: str
+    bins: list[tuple[int, int]]
+    top: int
+    line: str
+    ticks: list[tuple[float, str]]
+
+
+def over_time(hours: Mapping[int, int], now: float) -> Chart | None:
+    """Answers in each hour, or in longer steps if there were too many; None without answers."""
+    if not hours:
+        return None
+    since = min(hours) * HOUR
+    fits = (width for width in BINS if (now - since) / width < MOST_BINS)
+    width = next(fits, 7 * 24 * HOUR)
+    sums = Counter[int]()
+    for hour, n in hours.items():
+        sums[hour * HOUR // width] += n
+    numbers = range(min(sums), max(int(now // width), max(sums)) + 1)
+    bins = [(number * width, sums[number]) for number in numbers]
+    top = _round_above(max(sums.values()))
+    heights = [f"V{100 - 100 * n / top:.4g}h1" for _, n in bins]
+    line = f"M0 100{''.join(heights)}V100"
+    form, length = "%b, %H:%M" if width < 24 * HOUR else "%b", len(bins) * width
+    ticks = [(place, when(bins[0][0] + place * length / 100, form)) for place in (0.0, 50.0, 100.0)]
+    return Chart(BINS[width], bins, top, line, ticks)
+
+
+def _round_above(n: int) -> int:
+    """The next of 2, 4, 10, 20, 40, 100, … that is not below a number."""
+    step = 1
+    while True:
+        for factor in (2, 4, 10):
+            if factor * step >= n:
+                return factor * step
+        step *= 10
+
+
+class Dot(NamedTuple):
+    """A person: where the dot is, from the start in percent and from the foot in dots."""
+
+    person: "PersonQuality"
+    place: float
+    level: int
+
+
+def dots(people: Sequence["PersonQuality"]) -> list[Dot]:
+    """One dot for each person with an agreement; people with the same one are on each other."""
+    levels, made = Counter[int](), []
+    for person in sorted(people, key=lambda each: (bool(each.marks), each.person)):
+        if person.agreement is not None:
+            column = round(COLUMNS * person.agreement)
+            made.append(Dot(person, 100 * column / COLUMNS, levels[column]))
+            levels[column] += 1
+    return made
+
+
+class Agreement(NamedTuple):
+    """The agreement of people with others: least, median and most, from 0 to 1; of how many."""
+
+    least: float
+    median: float
+    most: float
+    people: int
+
+
+def agreement(people: Sequence["PersonQuality"]) -> Agreement | None:
+    """How far people agree; None if nothing is known."""
+    known = [each.agreement for each in people if each.agreement is not None]
+    if not known:
+        return None
+    return Agreement(min(known), statistics.median(known), max(known), len(known))
+
+
+def meanings(people: Sequence["PersonQuality"]) -> Mapping[str, Fields]:
+    """By mark what it means; empty if nobody has one."""
+    if not any(each.marks for each in people):
+        return {}
+    from curation.rounds.quality import thresholds  # it needs numpy, which the server else does not
+
+    return thresholds()
+
+
+def when(at: float | str, form: str = "%b %Y, %H:%M UTC") -> str:
+    """A time as people read it: the day of the month, then what ``form`` says.
+
+    >>> when("2026-03-14T10:22:05.000Z")
+    '14 Mar 2026, 10:22 UTC'
+    """
+    time = moment(at) if isinstance(at, str) else datetime.fromtimestamp(at, UTC)
+    return f"{time.day} {time:{form}}"
