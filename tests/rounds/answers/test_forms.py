@@ -268,6 +268,21 @@ def test_our_pages_say_why_a_task_was_skipped_and_that_an_answer_was_late() -> N
     assert (person.answers, person.refused) == (1, 1)  # a skip is no answer; the late one is
 
 
+def test_a_submission_that_is_gone_takes_its_answers_along_and_can_come_back() -> None:
+    """Each change is a later version of the answer; consent of a forged one is nobody's."""
+    answer, gone = PAGE | MARKS, {"arrival": "returned", "arrival_changes": 1}
+    result = labelled([answer, answer | gone], source="web")
+    assert codes(result, "v") == [("superseded", "1"), ("returned", "2")]
+    back = {"arrival": "checked", "arrival_changes": 2}
+    result = labelled([answer, answer | gone, answer | back], source="web")
+    assert codes(result, "v") == [("superseded", "1"), ("superseded", "2")]
+    assert len(result.labels) == 3
+    result = labelled([answer | {"arrival": "forged", "arrival_changes": 1}], source="web")
+    assert codes(result, "v") == [("forged", "1")]
+    (person,) = (p for p in result.people if p.id == PSEUDONYM(ANNA))
+    assert (person.consent, person.refused) == (None, 1)
+
+
 def test_consent_alone_is_no_answer() -> None:
     alone = {key: PAGE[key] for key in ("annotator", "answer_id", "submitted_at", "consent")}
     result = folded(say([alone], source="web"))

@@ -110,6 +110,7 @@ BY_KNOBS: list[tuple[str, list[Row]]] = [
 OF_TASKS = {
     *("skipped", "unknown_task", "second_answer", "over_person_cap", "over_term_cap"),
     *("edited_by_other", "deleted", "no_consent", "late", "time_impossible"),
+    *("returned", "forged"),
 }  # shown in test_forms.py and test_times.py
 EDITED = [  # the writer changed a word after ben, and before zoe, had labelled it
     written(submitted_at=TIME(1)),
