@@ -116,6 +116,7 @@ class OwnerPages:
             day=lambda at: when(at, "%b"),
             number=lambda n: f"{n:,}",
             share=lambda x: f"{100 * x:.0f} %",
+            whole=lambda x, times=1: "–" if x is None else f"{times * x:.0f}",
             amount=amount,
             reasons=REASONS,
             refresh=REFRESH if visit.request.query_params.get("refresh") else "",
