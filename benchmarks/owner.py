@@ -99,8 +99,8 @@ def fill(desk: Desk, store: Store, people: int, leave: int) -> list[Person]:
 
 def work(someone: Someone, until: float, rng: random.Random, times: list[float]) -> None:
     """A person labels until the time is over or nothing is left."""
-    someone.get(someone.link)
     time.sleep(rng.random() * THINK)
+    someone.get(someone.link)
     path = someone.next("v")
     while time.time() < until and "/t/" in path:
         begun = time.perf_counter()
