@@ -167,10 +167,12 @@ class Requirements(Record):
     """What people must be to take part in a round of one kind (ACL §9.1, §9.3; arXiv A.2)."""
 
     countries: Annotated[
-        tuple[CountryCode, ...], Field(description="codes of their countries; empty: any")
+        tuple[CountryCode, ...],
+        Field(max_length=300, description="codes of their countries; empty: any"),
     ] = ()
     first_languages: Annotated[
-        tuple[LanguageCode, ...], Field(description="codes of their first languages; empty: any")
+        tuple[LanguageCode, ...],
+        Field(max_length=300, description="codes of their first languages; empty: any"),
     ] = ()
     approval_rate: Annotated[
         int, Field(ge=0, le=100, description="least share of their work that was accepted, in %")

@@ -69,7 +69,7 @@ def test_profiles_equal_their_definition(made: Made, head: Made, name: str, prof
 def test_a_models_own_head_is_not_its_trained_one(made: Made, head: Made) -> None:
     of = (made("bert_pretrained"), head("bert_pretrained"))
     trained, own = (defined(*of, name, "masked", INTER[0]) for name in ("acl-ll", "arxiv"))
-    assert trained != pytest.approx(own, abs=1e-2)
+    assert trained != pytest.approx(own, abs=2e-4)  # twice as near as equal ones may be
 
 
 @pytest.mark.parametrize("rule", ["attribute-acl", "attribute-code", "attribute-code-literal"])

@@ -97,9 +97,10 @@ def test_every_reason_code_occurs_in_the_example(example: Path) -> None:
     of_models = {"too_long", "nothing_to_score", "not_finite"}
     # Questions to chat models (tests/scores/choice); the example has none.
     of_models |= {code for code in REASONS if code.startswith("answer_")}
-    # And these are for CATs that another harness misreads (tests/release/test_lm_eval.py).
+    # And these are for CATs that another harness misreads (tests/release/test_lm_eval.py), or for
+    # pilots (tests/cli/test_rounds_plan.py).
     of_exports = {"filler_cut", "filler_misread", "filler_punctuation", "no_labels"}
-    of_exports |= {"other_domain", "target_in_two_domains"}
+    of_exports |= {"other_domain", "target_in_two_domains", "pilot"}
     assert found == set(REASONS) - of_platforms - of_models - of_exports
 
 

@@ -8,19 +8,26 @@ Nothing of curation is imported here.
 import json
 import sys
 
-import pandas as pd
-from crowdkit.aggregation import DawidSkene
 
-for line in sys.stdin:
-    request = json.loads(line)
-    steps = request.pop("steps")
-    model = DawidSkene(n_iter=steps, tol=float("-inf")).fit(pd.DataFrame(request))
-    workers, classes = sorted(set(request["worker"])), sorted(set(request["label"]))
-    full = pd.MultiIndex.from_product([workers, classes])
-    errors = model.errors_.reindex(full, fill_value=1e-10)[classes].to_numpy()
-    answer = {
-        "chance": model.probas_.sort_index()[classes].to_numpy().tolist(),
-        "share": model.priors_[classes].tolist(),
-        "errors": errors.reshape(len(workers), len(classes), len(classes)).tolist(),
-    }
-    print(json.dumps(answer), flush=True)
+def main() -> None:
+    """Answer requests until there are no more."""
+    import pandas as pd
+    from crowdkit.aggregation import DawidSkene
+
+    for line in sys.stdin:
+        request = json.loads(line)
+        steps = request.pop("steps")
+        model = DawidSkene(n_iter=steps, tol=float("-inf")).fit(pd.DataFrame(request))
+        workers, classes = sorted(set(request["worker"])), sorted(set(request["label"]))
+        full = pd.MultiIndex.from_product([workers, classes])
+        errors = model.errors_.reindex(full, fill_value=1e-10)[classes].to_numpy()
+        answer = {
+            "chance": model.probas_.sort_index()[classes].to_numpy().tolist(),
+            "share": model.priors_[classes].tolist(),
+            "errors": errors.reshape(len(workers), len(classes), len(classes)).tolist(),
+        }
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -109,7 +109,7 @@ def whole(desk: Desk, store: Store) -> None:
     assert desk.say("decisions", "filter")["items_kept"] == failed["without"]["cats"]
 
     # All of it goes with the person.
-    desk.say("rounds", "withdraw", "bad", "--erase")
+    desk.say("rounds", "withdraw", "bad", "--erase", "--yes")
     (left,) = desk.records("v/checks.jsonl", InstructionChecks)
     assert left.annotator == one.pseudonym
     desk.say("rounds", "withdraw", "ann", "--erase")
