@@ -112,6 +112,6 @@ def whole(desk: Desk, store: Store) -> None:
     desk.say("rounds", "withdraw", "bad", "--erase", "--yes")
     (left,) = desk.records("v/checks.jsonl", InstructionChecks)
     assert left.annotator == one.pseudonym
-    desk.say("rounds", "withdraw", "ann", "--erase")
+    desk.say("rounds", "withdraw", "ann", "--erase", "--yes")
     rows = desk.records("w/typing.jsonl", Typing)
     assert [row.annotator for row in rows] == [ben.pseudonym] * 4
