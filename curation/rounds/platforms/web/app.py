@@ -186,6 +186,8 @@ class Pages:
         People from Prolific are told a code also if they decline.
         """
         plan, claim, person = self._joining(visit)
+        if claim and person and self.store.has_consented(person.id, plan.name):  # sent twice
+            return self.site.signed_in(visit, person, f"/r/{plan.name}")
         if claim and visit.form.one("decline"):
             way = self.arriving.decline(visit, plan, claim)
             return self.site.message(visit, plan, "declined", **way)

@@ -2,7 +2,8 @@
 
 An address is a claim until the API has confirmed it. Until then its person is provisional: nobody
 else's row of ``people``, without a name. A confirmed person is called by their id at Prolific, as
-if the owner had named them so, and is one person in all rounds.
+if the owner had named them so, and is one person in all rounds. All who claim an id have its
+pseudonym, so that none of them gets an item that this participant wrote.
 
 What the API said last decides, in whichever order statuses come: an arrival that is ``returned`` or
 ``forged`` gives its places back, and one that is ``checked`` again takes them again. The trigger
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("finished", "no_consent", "screened_out", "failed")
 RANKS = ("checked", "unchecked", "returned", "forged")
-"""What arrivals are worth, best first; the view ``arrived`` has the positions."""
+"""What arrivals are worth, best first."""
 GONE = ("RETURNED", "TIMED-OUT", "REJECTED")
 """The statuses of submissions that do not count. All others count, whichever came before."""
-FIELDS = "id, participant, study, round, person, status, standing, outcome, arrived, ended"
+FIELDS = "id, participant, study, round, person, status, standing, outcome, arrived, ended, number"
 
 
 class Claim(NamedTuple):
@@ -55,6 +56,7 @@ class Arrival(NamedTuple):
     outcome: str
     arrived: float
     ended: float
+    number: int
 
     @property
     def claim(self) -> Claim:
@@ -63,12 +65,12 @@ class Arrival(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """What the answers of a person in a round are worth.
+    """What the answers that were sent under an arrival are worth.
 
     Attributes:
-        standing: that of their best arrival.
-        changes: how often an arrival has changed between what counts and what does not.
-        sent: ``changes`` when their answers were last pulled; -1 if they never were.
+        standing: that of the arrival.
+        changes: how often it has changed between what counts and what does not.
+        sent: ``changes`` when the answers were last pulled; -1 if they never were.
     """
 
     standing: str
@@ -125,27 +127,26 @@ def participants(store: Store) -> dict[str, str]:
     return {one.person: one.participant for one in select(store) if one.person}
 
 
-def marks(store: Store, round: str) -> dict[str, Mark]:
-    """By person who came from Prolific, what their answers in a round are worth."""
-    rows = store.rows("SELECT person, rank, changes, sent FROM arrived WHERE round = ?", round)
-    return {row[0]: Mark(RANKS[row[1]], row[2], row[3]) for row in rows}
+def marks(store: Store, round: str) -> dict[int, Mark]:
+    """By number of an arrival at a round, what the answers under it are worth."""
+    sql = "SELECT number, standing, changes, sent FROM arrivals WHERE round = ?"
+    return {number: Mark(*mark) for number, *mark in store.rows(sql, round)}
 
 
-def note_sent(store: Store, round: str, sent: Mapping[str, int]) -> None:
-    """Remember, by person, which ``changes`` the archive knows; -1 for answers it must get."""
-    rows = [(changes, round, person) for person, changes in sent.items()]
+def note_sent(store: Store, sent: Mapping[int, int]) -> None:
+    """Remember, by arrival, which ``changes`` the archive knows; -1 for answers it must get."""
+    rows = [(changes, number) for number, changes in sent.items()]
     with store.change(always=True) as db:
-        db.executemany("UPDATE arrivals SET sent = ? WHERE round = ? AND person = ?", rows)
+        db.executemany("UPDATE arrivals SET sent = ? WHERE number = ?", rows)
 
 
-def answered(store: Store, round: str) -> dict[str, int]:
-    """By person, how many tasks of a round they answered, whatever that is worth."""
-    rows = store.rows(
-        "SELECT person, count(DISTINCT task) FROM answers WHERE round = ? AND form = 'answer' "
-        "GROUP BY person",
-        round,
+def answered(store: Store, round: str) -> dict[int, int]:
+    """By arrival, how many tasks of a round were answered under it, whatever that is worth."""
+    sql = (
+        "SELECT arrival, count(DISTINCT task) FROM answers WHERE round = ? AND form = 'answer' "
+        "AND arrival GROUP BY arrival"
     )
-    return {row[0]: row[1] for row in rows}
+    return dict(map(tuple, store.rows(sql, round)))
 
 
 def studies(store: Store, round: str) -> list[str]:
@@ -183,11 +184,10 @@ def enter(
             (*claim[:2], "".join(names) or None),
         ).fetchone()
         id = row[0] if row else fresh_id()
-        for known_as in (claim.participant, id):  # somebody else may have the first pseudonym
-            db.execute(
-                "INSERT OR IGNORE INTO people (id, pseudonym, name, since) VALUES (?, ?, '', ?)",
-                (id, pseudonym_of(known_as), at),
-            )
+        db.execute(
+            "INSERT OR IGNORE INTO people (id, pseudonym, name, since) VALUES (?, ?, '', ?)",
+            (id, pseudonym_of(claim.participant), at),
+        )
         db.execute(PUT, (*claim, round, id, at, *worth, "", 0))
         db.execute("INSERT OR IGNORE INTO admitted VALUES (?, ?)", (id, round))
         for name in names:
@@ -221,7 +221,7 @@ def end(store: Store, person: str, round: str, outcome: str, *, at: float) -> No
     with store.change(always=True) as db:
         db.execute(
             "UPDATE arrivals SET outcome = ?, ended = ? "
-            "WHERE person = ? AND round = ? AND outcome = ''",
+            "WHERE person = ? AND round = ? AND outcome = '' AND standing != 'returned'",
             (outcome, at, person, round),
         )
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 DATABASE = "web.sqlite"
 """The file's name, in the folder of the rounds."""
+LISTS = ("links-", "approve-", "bonus-")
+"""How the names of the lists beside it begin that name people of these pages."""
 ADDRESS = "http://127.0.0.1:8100"
 """Where ``curation rounds serve`` listens unless told otherwise."""
 PARAMETERS = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
@@ -127,18 +129,17 @@ class WebRound:
 
         Consents and instruction checks go with them, uncounted.
         Submissions of people from Prolific are checked first. Answers of unchecked ones wait, if
-        there is a token. All answers of a person are sent again if they no longer count, or count
-        again.
+        there is a token. All answers under a submission are sent again if they no longer count, or
+        count again.
         """
         round = self.round.name
         with self._store() as store:
             crowd = self.crowd()
             self._check(store, crowd)
             marks = arrivals.marks(store, round)
-            held = {who: -1 for who, m in marks.items() if crowd and m.standing == "unchecked"}
-            sent = {who: m.changes for who, m in marks.items() if m.changes != m.sent}
-            sent |= held
-            first = [who for who in sent if marks[who].sent < 0]
+            held = {one: -1 for one, m in marks.items() if crowd and m.standing == "unchecked"}
+            sent = {one: m.changes for one, m in marks.items() if m.changes != m.sent} | held
+            first = [one for one in sent if marks[one].sent < 0]
             lines = store.lines(round, all=full, also=first, never=held)
             anew = sent.keys() - {*first, *held}
             again = store.lines(round, also=anew, never=held) if anew else []
@@ -146,7 +147,7 @@ class WebRound:
             changed = self._deliver(store, again, marks)
             last = lines[-1].number if lines else 0
             store.pulled(round, last, now())
-            arrivals.note_sent(store, round, sent)
+            arrivals.note_sent(store, sent)
         if held:
             self.reporter.warn(
                 f"the answers of {amount(len(held), 'person', 'people')} wait until Prolific has "
@@ -154,12 +155,13 @@ class WebRound:
             )
         return PullCounts(added, changed, 0)
 
-    def _deliver(self, store: Store, lines: Sequence[Line], marks: Mapping[str, Mark]) -> int:
+    def _deliver(self, store: Store, lines: Sequence[Line], marks: Mapping[int, Mark]) -> int:
         """Put answers into the archive, with what they are worth; how many are new to it."""
         names, gone = self._names(store), self.access.erased()
         payloads = [
-            _marked(line.payload, marks.get(who)) | {"annotator": names.get(who, who)}
+            _marked(line.payload, marks.get(line.arrival or 0)) | {"annotator": names.get(who, who)}
             for line in lines
+            if not line.arrival or line.arrival in marks  # else they have just come: next time
             for who in [line.payload["annotator"]]
         ]
         # If this is stopped here, the same answers come again, and the archive knows them.
@@ -218,11 +220,11 @@ class WebRound:
         """The pseudonym of a person whom the owner calls so, or whose personal link this is."""
         if not self.path.exists():
             return ""
-        secret, pseudonym = who.rpartition("/")[2], self.access.pseudonyms()
+        secret = who.rpartition("/")[2]
         with self._opened() as store:
             came = arrivals.participants(store)
             mine = {
-                pseudonym(came[p.id]) if p.id in came else p.pseudonym
+                p.pseudonym
                 for p in store.people()
                 if who in (p.id, p.pseudonym, p.name or None, came.get(p.id))
                 or secret == store.secret_of(p.id)
@@ -266,21 +268,22 @@ class WebRound:
         return {person.id: person.id for person in people} | named | arrivals.participants(store)
 
     def erase(self, person: str) -> int:
-        """Erase a person from the database and the lists of links, and their words from tasks."""
+        """Erase a person from the database and from lists, and their words from tasks."""
         if not self.path.exists():
             return 0
         with self._opened() as store:
-            names, pseudonym = self._names(store), self.access.pseudonyms()
-            theirs = [p for p in store.people() if person in (p.pseudonym, pseudonym(names[p.id]))]
-            secrets = [store.secret_of(p.id) for p in theirs]
-            for path in sorted(self.path.parent.glob("links-*.csv")):
-                _forget(path, secrets)
+            pseudonym = self.access.pseudonyms()
+            secrets = [store.secret_of(p.id) for p in store.people() if p.pseudonym == person]
+            claimed = {one.participant for one in arrivals.select(store)}
+            theirs = [name for name in claimed if pseudonym(name) == person]
+            for path in sorted(self.path.parent.glob("*.csv")):
+                if path.name.startswith(LISTS):
+                    _forget(path, [*secrets, *theirs])
             plan = store.plan(self.round.name)
             if plan and plan.earlier != (earlier := self.access.earlier(without=person)):
                 store.change_plan(msgspec.structs.replace(plan, earlier=earlier))
-            claimed = {one.participant for one in arrivals.select(store)}
-            arrivals.forget(store, [name for name in claimed if pseudonym(name) == person])
-            return sum(map(store.erase, {person, *(p.pseudonym for p in theirs)}))
+            arrivals.forget(store, theirs)
+            return store.erase(person)
 
     # --- people from Prolific -------------------------------------------------------------------
 
@@ -298,7 +301,7 @@ class WebRound:
         made = [
             Submission(
                 *(one.id, one.participant, pseudonym(one.participant), one.study, one.status),
-                *(one.standing, one.outcome, answered.get(one.person or "", 0)),
+                *(one.standing, one.outcome, answered.get(one.number, 0)),
                 *(_iso(one.arrived), _iso(one.ended)),
             )
             for one in mine
@@ -414,10 +417,14 @@ def _marked(payload: dict[str, Any], mark: Mark | None) -> dict[str, Any]:
     return payload | {"arrival": standing, "arrival_changes": mark.changes}
 
 
-def _forget(path: Path, secrets: Sequence[str]) -> None:
-    """Leave the lines with some people's links out of a list of links."""
+def _forget(path: Path, words: Sequence[str]) -> None:
+    """Leave the lines with some people's links or ids out of a list; amounts of bonuses stay."""
     lines = read_text(path).splitlines(keepends=True)
-    kept = [line for line in lines if not any(secret in line for secret in secrets)]
+    stays = "(erased),{}" if path.name.startswith("bonus-") else ""
+    kept = [
+        stays.format(line.rpartition(",")[2]) if any(word in line for word in words) else line
+        for line in lines
+    ]
     if kept != lines:
         with writing(path, private=True) as file:
             file.write("".join(kept).encode())

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import requests
 
@@ -250,6 +251,26 @@ def test_a_participant_is_one_person_in_two_studies_once_it_is_confirmed(
     }
 
 
+def test_nobody_gets_an_item_of_the_participant_whose_id_they_claim(
+    site: Site, played: Played
+) -> None:
+    """A forger comes while the API is down, and then the real one, who wrote one of two items."""
+    claim = played.reserve(1)
+    made = plan("validation", prolific=True, common_link=False)
+    tasks = web.tasks(made, 2)
+    tasks[0] = msgspec.structs.replace(tasks[0], barred=site.pseudonym(claim.participant))
+    token = site.store.put_round(made, tasks, {task.id: 2 for task in tasks})
+    played.always = FAULTS["down"]
+    forger = come(site, token, claim._replace(id="0" * 24))
+    played.always = None
+    real = come(site, token, claim)
+    assert [work(forger), work(real)] == [1, 1]
+    assert {one.pseudonym for one in site.store.people()} == {site.pseudonym(claim.participant)}
+    assert [load.answered for load in loads(site)] == [0, 2]
+    site.out.add(site.pseudonym(claim.participant))
+    assert title(real.get(f"/r/{ROUND}")) == said("out_title")
+
+
 def test_who_is_out_of_the_campaign_does_not_come_back(site: Site, played: Played) -> None:
     token, claim = opened(site), played.reserve(1)
     site.out.add(site.pseudonym(claim.participant))
@@ -360,6 +381,19 @@ def test_who_declines_gets_a_code_and_may_still_agree(site: Site, played: Played
     assert (len(site.store.people()), standings(site)) == (1, [("checked", "")])
 
 
+def test_who_has_agreed_does_not_decline_with_an_old_page(site: Site, played: Played) -> None:
+    """They went back in the browser: their work counts, and their code is that of finished work."""
+    token, claim = opened(site), played.reserve(1)
+    who = come(site, token, claim)
+    asked = len(played.asked)
+    for form in ({"decline": "yes"}, {"agree": "yes"}):
+        assert who.post(entry(token, claim), **form).url == f"{site.url}/r/{ROUND}"
+    assert (standings(site), len(played.asked)) == ([("checked", "")], asked)
+    assert work(who) == 3
+    assert standings(site) == [("checked", "finished")]
+    assert code(site, "finished") in who.get(f"/r/{ROUND}/done").text
+
+
 def test_only_people_from_prolific_can_decline_with_a_button(site: Site) -> None:
     token = put(site.store, plan("review"))
     assert said("decline_button") not in Someone(site).get(f"/join/{token}").text
@@ -463,7 +497,7 @@ def test_what_the_api_said_last_decides_and_places_come_back(site: Site, played:
     played.becomes("APPROVED", claim)
     refresh(site, played)
     assert [load.answered for load in loads(site)] == [2, 2, 2]
-    assert arrivals.marks(site.store, ROUND)[site.store.people()[0].id].standing == "checked"
+    assert arrivals.marks(site.store, ROUND)[1].standing == "checked"
 
 
 def test_a_returned_submission_cannot_enter_anew(site: Site, played: Played) -> None:

@@ -109,9 +109,9 @@ def whole(desk: Desk, store: Store) -> None:
     assert desk.say("decisions", "filter")["items_kept"] == failed["without"]["cats"]
 
     # All of it goes with the person.
-    desk.say("rounds", "withdraw", "bad", "--erase")
+    desk.say("rounds", "withdraw", "bad", "--erase", "--yes")
     (left,) = desk.records("v/checks.jsonl", InstructionChecks)
     assert left.annotator == one.pseudonym
-    desk.say("rounds", "withdraw", "ann", "--erase")
+    desk.say("rounds", "withdraw", "ann", "--erase", "--yes")
     rows = desk.records("w/typing.jsonl", Typing)
     assert [row.annotator for row in rows] == [ben.pseudonym] * 4
