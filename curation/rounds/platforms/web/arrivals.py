@@ -13,6 +13,7 @@ What the API said last decides, in whichever order statuses come: an arrival tha
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from curation.files import CurationError
 from curation.rounds.platforms.web.store import PERSON, Person, Store, fresh_id
 
 if TYPE_CHECKING:
@@ -253,11 +254,17 @@ def refresh(store: Store, crowd: "Prolific", round: str) -> dict[str, Seen]:
             parent = first.parent if first else ""
             rows = {id: seen._replace(parent=parent) for id, seen in rows.items()}
         listed |= rows
-    for one in mine:
+    for one in sorted(mine, key=lambda one: one.id not in listed):
         seen = listed.get(one.id)
         if seen is None and one.standing != "unchecked":
             continue  # what was said last stays
-        worth = judged(one.claim, seen or crowd.submission(one.id), known)
+        try:
+            seen = seen or crowd.submission(one.id)
+        except CurationError:
+            if listed:  # such as for a submission to somebody else: it stays unchecked
+                break
+            raise
+        worth = judged(one.claim, seen, known)
         if worth == (one.standing, one.status):
             continue
         with store.change(always=True) as db:

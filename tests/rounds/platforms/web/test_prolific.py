@@ -134,6 +134,7 @@ def test_previews_change_nothing_and_ask_nothing(site: Site, played: Played) -> 
 
 FORGED = {
     "invented": lambda claim: claim._replace(id="0" * 24),
+    "not an id": lambda claim: claim._replace(id="x"),
     "another participant": lambda claim: claim._replace(participant="1" * 24),
     "another study in the address": lambda claim: claim._replace(study="2" * 24),
 }
@@ -307,6 +308,31 @@ def test_an_expired_token_is_named_with_what_to_do(played: Played) -> None:
     with pytest.raises(CurationError, match=r"answered 401: .*Invalid token") as caught:
         played.client().listed(STUDY)
     assert "PROLIFIC_TOKEN" in caught.value.fix
+
+
+def test_a_submission_that_nobody_may_see_keeps_no_other_from_being_checked(
+    site: Site, played: Played
+) -> None:
+    """One comes with a submission to somebody else's study, before two others; the API is down.
+
+    Nothing is known of the round's study at first, so there is no list to ask for.
+    """
+    token = opened(site, count=3, asked=3)
+    claims = [played.reserve(n) for n in (1, 2, 3)]
+    played.foreign.add(claims[0].id)
+    played.always = FAULTS["down"]
+    people = [come(site, token, claim) for claim in claims]
+    played.always = None
+    with pytest.raises(CurationError, match="403"):
+        refresh(site, played)
+    assert standings(site) == [("unchecked", "")] * 3
+    site.store.set_fact(f"studies {ROUND}", STUDY)
+    del played.said[claims[0].id]
+    refresh(site, played)
+    assert [one.standing for one in arrivals.of_round(site.store, ROUND)] == (
+        ["unchecked", "checked", "checked"]
+    )
+    assert [work(who, 1) for who in people] == [1, 1, 1]
 
 
 @pytest.mark.parametrize(
