@@ -862,7 +862,8 @@ class Store:
             by = ("term", "GROUP BY term") if plan.term_cap else ("''", "")
             query = f"SELECT {by[0]}, count(*) FROM tasks WHERE {FREE} {by[1]}"
             seeking = person._asdict() | {"round": round}
-            free = dict(db.execute(query, seeking).fetchall()) if _is_open(db, round) else {}
+            gives = _is_open(db, round) and not _is_gone(db, person.id, round)
+            free = dict(db.execute(query, seeking).fetchall()) if gives else {}
             work = _work(db, plan, person.id)
         if plan.term_cap:
             free = {term: min(n, max(plan.term_cap - work[term], 0)) for term, n in free.items()}
