@@ -177,12 +177,12 @@ def enter(
         pseudonym_of: gives the pseudonym of an id.
         at: now.
     """
-    names = [claim.participant] if worth[0] == "checked" else []
+    name = claim.participant if worth[0] == "checked" else None
     with store.change() as db:
         row = db.execute(
             "SELECT person FROM arrivals WHERE (id, participant) = (?1, ?2) AND person IS NOT NULL "
             "UNION ALL SELECT id FROM people WHERE name = ?3",
-            (*claim[:2], "".join(names) or None),
+            (*claim[:2], name),
         ).fetchone()
         id = row[0] if row else fresh_id()
         db.execute(
@@ -191,7 +191,7 @@ def enter(
         )
         db.execute(PUT, (*claim, round, id, at, *worth, "", 0))
         db.execute("INSERT OR IGNORE INTO admitted VALUES (?, ?)", (id, round))
-        for name in names:
+        if name:
             db.execute(NAME, (name, id))
         return Person(*db.execute(f"SELECT {PERSON} FROM people WHERE id = ?", (id,)).fetchone())
 

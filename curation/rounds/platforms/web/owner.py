@@ -10,6 +10,7 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.responses import RedirectResponse, Response
@@ -115,6 +116,7 @@ class OwnerPages:
             when=when,
             day=lambda at: when(at, "%b"),
             number=lambda n: f"{n:,}",
+            money=lambda x: f"{x:,.2f}",
             share=lambda x: f"{100 * x:.0f} %",
             whole=lambda x, times=1: "–" if x is None else f"{times * x:.0f}",
             amount=amount,
@@ -188,10 +190,9 @@ def decided(progress: Progress) -> list[Part]:
 class Costs(NamedTuple):
     """What all rounds cost, beside the budget; see ``Overview`` and ``Progress``."""
 
-    cost: str
-    in_all: str
-    budget: str
-    over: str
+    cost: float
+    in_all: float
+    budget: float
     bar: list[Part]
 
 
@@ -202,13 +203,8 @@ def costs(overview: Overview) -> Costs | None:
     if not in_all and not overview.budget:
         return None
     left = max(overview.budget - in_all, 0.0)
-    return Costs(
-        cost=f"{cost:,.2f}",
-        in_all=f"{in_all:,.2f}",
-        budget=f"{overview.budget:,.2f}" if overview.budget else "",
-        over=f"{in_all - overview.budget:,.2f}" if 0 < overview.budget < in_all else "",
-        bar=bar({"earned": cost, "to come": in_all - cost, "left": left}),
-    )
+    parts = bar({"earned": cost, "to come": in_all - cost, "left": left})
+    return Costs(cost, in_all, overview.budget, parts)
 
 
 class Chart(NamedTuple):
@@ -251,12 +247,7 @@ def over_time(hours: Mapping[int, int], now: float) -> Chart | None:
 
 def _round_above(n: int) -> int:
     """The next of 2, 4, 10, 20, 40, 100, … that is not below a number."""
-    step = 1
-    while True:
-        for factor in (2, 4, 10):
-            if factor * step >= n:
-                return factor * step
-        step *= 10
+    return next(top for m in count() for k in (2, 4, 10) if (top := k * int(10**m)) >= n)
 
 
 class Dot(NamedTuple):

@@ -349,12 +349,10 @@ class WebRound:
         """The round's plan by the present settings, with the texts that are frozen with it."""
         settings, access, texts = self.access.settings(), self.access, self.access.texts()
         rounds = settings.rounds
-        caps, training = (
-            access.caps(),
-            tuple(
-                Example(each.target, each.context, each.text, each.label, each.why)
-                for each in access.training()
-            ),
+        caps = access.caps()
+        training = tuple(
+            Example(each.target, each.context, each.text, each.label, each.why)
+            for each in access.training()
         )
         least = {"validation": rounds.label_seconds, "review": 0.0}
         return Plan(

@@ -194,8 +194,7 @@ def test_without_the_campaigns_files_it_shows_live_counts_and_says_why(
         assert "intrasentence, open" in text(html)
         clock[0] += 4000
         live = counts.live(site.store, clock[0])["intrasentence-1"]
-        assert (live.working, live.joined, live.skipped, live.tasks, live.full) == (0, 3, 1, 3, 1)
-        assert live.hours == {277: 1}
+        assert (live.working, live.people, live.answers, live.hours) == (0, 1, 1, {277: 1})
         assert Owner(site).open().get("/owner/r/no-such").status_code == 404
 
 
@@ -265,7 +264,7 @@ def test_every_figure_is_that_of_rounds_status(desk: Desk, served: Site) -> None
     assert shown["Pace"] == ("–", "")
     assert v["per_day"] is None
     assert f"Next: {v['next']}" in text(html)
-    assert "2 answers came after that: curation rounds pull v" in text(html)
+    assert "2 answers wait: curation rounds pull v" in text(html)
     assert dict(table(html, "answers")) == {
         "asked for in all": str(v["asked"]),
         "came in": str(v["answers"]),
