@@ -110,7 +110,7 @@ def make_links(campaign: Campaign, rounds: Sequence[str], names: Sequence[str]) 
         chosen = _open_rounds(store, rounds)
         known, is_dead = _known(store), not store.fact("address")
         before = _before(campaign, store, chosen, names)
-        here = {person.pseudonym: person for person in store.people()}
+        here = {person.pseudonym: person for person in _known(store).values()}
         rows, new = [], 0
         for name in names:
             if person := known.get(name) or here.get(before[name]):
@@ -169,8 +169,14 @@ def _met(campaign: Campaign) -> set[str]:
 
 
 def _known(store: "Store") -> "dict[str, Person]":
-    """The people who have a link, by name, or by id if the owner has not named them."""
-    return {person.name or person.id: person for person in store.people()}
+    """The people who have a link, by name, or by id if the owner has not named them.
+
+    People from Prolific whom it has not confirmed are not among them: they may be anybody.
+    """
+    from curation.rounds.platforms.web import arrivals
+
+    unknown = arrivals.provisional(store)
+    return {p.name or p.id: p for p in store.people() if p.id not in unknown}
 
 
 def everybody(campaign: Campaign) -> list[str]:

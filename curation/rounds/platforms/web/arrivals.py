@@ -128,6 +128,12 @@ def participants(store: Store) -> dict[str, str]:
     return {one.person: one.participant for one in select(store) if one.person}
 
 
+def provisional(store: Store) -> set[str]:
+    """People who came from Prolific, and are not confirmed: they may be anybody."""
+    sql = "SELECT person FROM arrivals JOIN people ON people.id = person WHERE name = ''"
+    return {row[0] for row in store.rows(sql)}
+
+
 def marks(store: Store, round: str) -> dict[int, Mark]:
     """By number of an arrival at a round, what the answers under it are worth."""
     sql = "SELECT number, standing, changes, sent FROM arrivals WHERE round = ?"

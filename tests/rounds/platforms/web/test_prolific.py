@@ -272,6 +272,23 @@ def test_nobody_gets_an_item_of_the_participant_whose_id_they_claim(
     assert title(real.get(f"/r/{ROUND}")) == said("out_title")
 
 
+def test_a_claim_that_is_not_confirmed_opens_no_other_round(site: Site, played: Played) -> None:
+    """Else a forger's answers there would be those of the participant whose id they claim."""
+    token, other = opened(site), put(site.store, plan("review"))
+    claims = [played.reserve(1), played.claim(2)]
+    played.always = FAULTS["down"]
+    real, forger = (come(site, token, claim) for claim in claims)
+    played.always = None
+    refresh(site, played)
+    for who, is_new in ((real, False), (forger, True)):
+        before = site.store.session(who.session.cookies["curation"])
+        who.post(f"/join/{other}", agree="yes")
+        now = site.store.session(who.session.cookies["curation"])
+        assert (now != before, len(site.store.people())) == (is_new, 3 if is_new else 2)
+    assert arrivals.participants(site.store).keys() == {p.id for p in site.store.people()[:2]}
+    assert title(forger.get(entry(token, claims[0]))) == said("kind_validation")
+
+
 def test_who_is_out_of_the_campaign_does_not_come_back(site: Site, played: Played) -> None:
     token, claim = opened(site), played.reserve(1)
     site.out.add(site.pseudonym(claim.participant))

@@ -248,6 +248,8 @@ def test_a_person_is_found_and_erased_by_their_id_at_prolific(desk: Desk, played
         place, name = platform(desk), pseudonyms(desk)(claims[0].participant)
         assert place.named(claims[0].participant) == name
         assert place.named(person.id) == name
+        # They may be anybody, so their rows open no other round.
+        assert "nobody has a link" in desk.refused("rounds", "links", "r", "--everybody")
         other_id = played.claim(2).participant
         for list_, rest in (("bonus-r-1.csv", ",1.25\n"), ("approve-r.csv", "\n")):
             text = f"{claims[0].participant}{rest}{other_id}{rest}"
