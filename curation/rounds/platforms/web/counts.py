@@ -16,7 +16,6 @@ class Live(NamedTuple):
     Attributes:
         kind: its kind.
         is_open: whether tasks are given out.
-        token: of its common link.
         pulled_at: when its answers were last pulled, in ISO 8601; empty if never.
         working: people who hold a task now.
         people: people who answered.
@@ -27,7 +26,6 @@ class Live(NamedTuple):
 
     kind: str
     is_open: bool
-    token: str
     pulled_at: str
     working: int
     people: int
@@ -39,7 +37,7 @@ class Live(NamedTuple):
 def live(store: Store, at: float) -> dict[str, Live]:
     """Every round in the database by name, in order of opening; two queries in all."""
     rounds = store.rows(
-        "SELECT name, kind, is_open, token, pulled_at, "
+        "SELECT name, kind, is_open, pulled_at, "
         "(SELECT count(DISTINCT person) FROM leases WHERE round = name AND until > ?) AS working, "
         "(SELECT count(DISTINCT person) FROM leases WHERE round = name AND until = ?) AS people "
         "FROM rounds ORDER BY rowid",

@@ -21,7 +21,7 @@ from curation.reasons import REASONS
 from curation.records import Fields
 from curation.rounds.platforms.web import counts
 from curation.rounds.platforms.web.counts import HOUR, Live
-from curation.rounds.platforms.web.platform import address
+from curation.rounds.platforms.web.platform import address, entry
 from curation.rounds.platforms.web.site import OWNER, Refusal, Site, Visit
 from curation.rounds.progress import Overview, Progress
 from curation.text.times import moment
@@ -133,7 +133,6 @@ class OwnerPages:
         people = (overview.people.get(name) if overview else None) or []
         progress = figures.progress if figures else None
         plan = self.store.plan(name)
-        link = f"{address(self.store)}/join/{live.token}" if live and plan else ""
         is_open = live.is_open if live else progress is not None and progress.state == "open"
         return {
             "name": name,
@@ -143,7 +142,8 @@ class OwnerPages:
             "figures": figures,
             "progress": progress,
             "bar": decided(progress) if progress else None,
-            "link": link if plan and plan.common_link and is_open else "",
+            "link": entry(self.store, plan) if plan and is_open else "",
+            "is_study": plan is not None and plan.prolific,
             "is_web": live is not None,
             "chart": over_time(live.hours, visit.now) if live else None,
             "people": people,

@@ -198,6 +198,16 @@ def test_without_the_campaigns_files_it_shows_live_counts_and_says_why(
         assert Owner(site).open().get("/owner/r/no-such").status_code == 404
 
 
+def test_the_link_of_a_round_for_prolific_has_the_parameters(site: Site) -> None:
+    """Without them nobody could enter with it."""
+    token = put(site.store, plan("review", prolific=True))
+    put(site.store, plan("validation", common_link=False))
+    html = unescape(Owner(site).open().shows())
+    assert "Link to review-1, for Prolific, as the URL of the study" in html
+    assert f"/join/{token}?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}&STUDY_ID" in html
+    assert "Link to validation-1" not in html
+
+
 def test_before_the_figures_are_there_it_says_so(site: Site) -> None:
     put(site.store, plan("review"))
     assert "figures are being computed" in Owner(site).open().shows()
@@ -240,8 +250,7 @@ def desk(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 @pytest.fixture(scope="module")
 def served(desk: Desk) -> Iterator[Site]:
-    campaign = open_campaign(desk.root)
-    site = Site(desk.rounds, overview=serving.services(campaign).overview)
+    site = Site(desk.rounds, overview=serving.Overviews(open_campaign(desk.root)))
     with site.served():
         Owner(site).open()
         while site.services.overview() is None:
