@@ -24,7 +24,10 @@ RANKS = ("checked", "unchecked", "returned", "forged")
 """What arrivals are worth, best first."""
 GONE = ("RETURNED", "TIMED-OUT", "REJECTED")
 """The statuses of submissions that do not count. All others count, whichever came before."""
-FIELDS = "id, participant, study, round, person, status, standing, outcome, arrived, ended, number"
+FIELDS = (
+    "id, participant, study, round, person, status, standing, outcome, arrived, ended, number, "
+    "changes, sent"
+)
 
 
 class Claim(NamedTuple):
@@ -45,7 +48,11 @@ class Seen(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """A submission with which somebody came; ``person`` is None if they did not consent."""
+    """A submission with which somebody came; ``person`` is None if they did not consent.
+
+    ``changes`` is how often it has changed between what counts and what does not, and ``sent`` is
+    ``changes`` when the answers under it were last pulled; -1 if they never were.
+    """
 
     id: str
     participant: str
@@ -58,25 +65,13 @@ class Arrival(NamedTuple):
     arrived: float
     ended: float
     number: int
+    changes: int
+    sent: int
 
     @property
     def claim(self) -> Claim:
         """What their address says."""
         return Claim(*self[:3])
-
-
-class Mark(NamedTuple):
-    """What the answers that were sent under an arrival are worth.
-
-    Attributes:
-        standing: that of the arrival.
-        changes: how often it has changed between what counts and what does not.
-        sent: ``changes`` when the answers were last pulled; -1 if they never were.
-    """
-
-    standing: str
-    changes: int
-    sent: int
 
 
 def judged(claim: Claim, seen: Seen | None, studies: Collection[str]) -> tuple[str, str]:
@@ -132,12 +127,6 @@ def provisional(store: Store) -> set[str]:
     """People who came from Prolific, and are not confirmed: they may be anybody."""
     sql = "SELECT person FROM arrivals JOIN people ON people.id = person WHERE name = ''"
     return {row[0] for row in store.rows(sql)}
-
-
-def marks(store: Store, round: str) -> dict[int, Mark]:
-    """By number of an arrival at a round, what the answers under it are worth."""
-    sql = "SELECT number, standing, changes, sent FROM arrivals WHERE round = ?"
-    return {number: Mark(*mark) for number, *mark in store.rows(sql, round)}
 
 
 def note_sent(store: Store, sent: Mapping[int, int]) -> None:

@@ -23,7 +23,7 @@ from curation.rounds.platforms.interface import (
     TopUp,
 )
 from curation.rounds.platforms.web import arrivals
-from curation.rounds.platforms.web.arrivals import Mark
+from curation.rounds.platforms.web.arrivals import Arrival
 from curation.rounds.platforms.web.store import Example, Line, Plan, Store, WebTask
 from curation.text.times import now, timestamp
 from curation.text.wording import amount
@@ -136,15 +136,15 @@ class WebRound:
         with self._store() as store:
             crowd = self.crowd()
             self._check(store, crowd)
-            marks = arrivals.marks(store, round)
-            held = {one: -1 for one, m in marks.items() if crowd and m.standing == "unchecked"}
-            sent = {one: m.changes for one, m in marks.items() if m.changes != m.sent} | held
-            first = [one for one in sent if marks[one].sent < 0]
+            mine = {one.number: one for one in arrivals.of_round(store, round)}
+            held = {n: -1 for n, one in mine.items() if crowd and one.standing == "unchecked"}
+            sent = {n: one.changes for n, one in mine.items() if one.changes != one.sent} | held
+            first = [n for n in sent if mine[n].sent < 0]
             lines = store.lines(round, all=full, also=first, never=held)
             anew = sent.keys() - {*first, *held}
             again = store.lines(round, also=anew, never=held) if anew else []
-            added = self._deliver(store, lines, marks)
-            changed = self._deliver(store, again, marks)
+            added = self._deliver(store, lines, mine)
+            changed = self._deliver(store, again, mine)
             last = lines[-1].number if lines else 0
             store.pulled(round, last, now())
             arrivals.note_sent(store, sent)
@@ -155,13 +155,13 @@ class WebRound:
             )
         return PullCounts(added, changed, 0)
 
-    def _deliver(self, store: Store, lines: Sequence[Line], marks: Mapping[int, Mark]) -> int:
+    def _deliver(self, store: Store, lines: Sequence[Line], mine: Mapping[int, Arrival]) -> int:
         """Put answers into the archive, with what they are worth; how many are new to it."""
         names, gone = self._names(store), self.access.erased()
         payloads = [
-            _marked(line.payload, marks.get(line.arrival or 0)) | {"annotator": names.get(who, who)}
+            _marked(line.payload, mine.get(line.arrival or 0)) | {"annotator": names.get(who, who)}
             for line in lines
-            if not line.arrival or line.arrival in marks  # else they have just come: next time
+            if not line.arrival or line.arrival in mine  # else they have just come: next time
             for who in [line.payload["annotator"]]
         ]
         # If this is stopped here, the same answers come again, and the archive knows them.
@@ -407,12 +407,12 @@ def _iso(at: float) -> str:
     return timestamp(datetime.fromtimestamp(at, UTC)) if at else ""
 
 
-def _marked(payload: dict[str, Any], mark: Mark | None) -> dict[str, Any]:
+def _marked(payload: dict[str, Any], under: Arrival | None) -> dict[str, Any]:
     """An answer with what it is worth, if that has ever changed: a new version of it."""
-    if mark is None or not mark.changes:
+    if under is None or not under.changes:
         return payload
-    standing = "checked" if mark.standing == "unchecked" else mark.standing
-    return payload | {"arrival": standing, "arrival_changes": mark.changes}
+    standing = "checked" if under.standing == "unchecked" else under.standing
+    return payload | {"arrival": standing, "arrival_changes": under.changes}
 
 
 def _forget(path: Path, words: Sequence[str]) -> None:

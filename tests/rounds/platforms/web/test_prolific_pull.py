@@ -164,16 +164,15 @@ def test_what_a_returned_submission_sent_stays_out_when_its_participant_comes_ag
 def test_who_comes_while_a_pull_runs_waits_for_the_next_one(
     desk: Desk, played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    marks, claim = arrivals.marks, Claim("0" * 24, "1" * 24, STUDY)
+    lines, claim = Store.lines, Claim("0" * 24, "1" * 24, STUDY)
 
-    def seen(store: Store, round: str) -> dict[int, arrivals.Mark]:
-        before = marks(store, round)
+    def later(store: Store, *args: Any, **how: Any) -> Any:
         assert work(store, "r", enter(desk, store, claim, "unchecked"), reviewed) == 3
-        return before
+        return lines(store, *args, **how)
 
-    monkeypatch.setattr(arrivals, "marks", seen)
+    monkeypatch.setattr(Store, "lines", later)
     assert platform(desk).pull().new == 0
-    monkeypatch.setattr(arrivals, "marks", marks)
+    monkeypatch.setattr(Store, "lines", lines)
     assert pull(desk) == (3, 0)
     assert refused(desk) == {"forged": 3}
 
