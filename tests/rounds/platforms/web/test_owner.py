@@ -283,7 +283,7 @@ def test_every_figure_is_that_of_rounds_status(desk: Desk, served: Site) -> None
         "missing and not on their way": str(v["missing"]),
         "labels for each item, mean": f"{v['labels_per_item']:.2f}",
     }
-    reasons = {row[0].split()[-1]: int(row[1]) for row in table(html, "reason")}
+    reasons = {code: int(n) for _, code, n, _ in table(html, "reason")}
     assert reasons == v["refused_by_reason"] == {"excluded": 7}
     assert re.findall(r'<rect class="(is-\S+)"', html)[:1] == ["is-open"]
     rounds = owner.shows()
