@@ -187,24 +187,15 @@ def decided(progress: Progress) -> list[Part]:
     return bar({name: progress.decided, "open": is_open, "void": progress.void})
 
 
-class Costs(NamedTuple):
-    """What all rounds cost, beside the budget; see ``Overview`` and ``Progress``."""
-
-    cost: float
-    in_all: float
-    budget: float
-    bar: list[Part]
-
-
-def costs(overview: Overview) -> Costs | None:
-    """The cost of all rounds; None if nobody is paid and there is no budget."""
+def costs(overview: Overview) -> dict[str, Any] | None:
+    """What all rounds cost; None if nobody is paid and there is no budget."""
     each = [figures.progress for figures in overview.rounds.values()]
     cost, in_all = sum(p.cost for p in each), sum(p.cost_in_all for p in each)
     if not in_all and not overview.budget:
         return None
     left = max(overview.budget - in_all, 0.0)
     parts = bar({"earned": cost, "to come": in_all - cost, "left": left})
-    return Costs(cost, in_all, overview.budget, parts)
+    return {"cost": cost, "in_all": in_all, "budget": overview.budget, "bar": parts}
 
 
 class Chart(NamedTuple):
@@ -269,21 +260,13 @@ def dots(people: Sequence["PersonQuality"]) -> list[Dot]:
     return made
 
 
-class Agreement(NamedTuple):
-    """The agreement of people with others: least, median and most, from 0 to 1; of how many."""
-
-    least: float
-    median: float
-    most: float
-    people: int
-
-
-def agreement(people: Sequence["PersonQuality"]) -> Agreement | None:
-    """How far people agree; None if nothing is known."""
+def agreement(people: Sequence["PersonQuality"]) -> dict[str, float] | None:
+    """The agreement of people with others, from 0 to 1, and of how many; None if none is known."""
     known = [each.agreement for each in people if each.agreement is not None]
     if not known:
         return None
-    return Agreement(min(known), statistics.median(known), max(known), len(known))
+    middle = statistics.median(known)
+    return {"least": min(known), "median": middle, "most": max(known), "people": len(known)}
 
 
 def meanings(people: Sequence["PersonQuality"]) -> Mapping[str, Fields]:
