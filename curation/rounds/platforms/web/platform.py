@@ -1,5 +1,6 @@
 """The platform ``web``: our own pages. A round's tasks are in a database beside the rounds."""
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -420,7 +421,9 @@ def _forget(path: Path, words: Sequence[str]) -> None:
     lines = read_text(path).splitlines(keepends=True)
     stays = "(erased),{}" if path.name.startswith("bonus-") else ""
     kept = [
-        stays.format(line.rpartition(",")[2]) if any(word in line for word in words) else line
+        line
+        if {*words}.isdisjoint(re.split(r"[\s,/\"]", line))  # whole cells, and ends of links
+        else stays.format(line.rpartition(",")[2])
         for line in lines
     ]
     if kept != lines:

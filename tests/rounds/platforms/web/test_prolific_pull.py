@@ -249,7 +249,7 @@ def test_a_person_is_found_and_erased_by_their_id_at_prolific(desk: Desk, played
         assert place.named(person.id) == name
         # They may be anybody, so their rows open no other round.
         assert "nobody has a link" in desk.refused("rounds", "links", "r", "--everybody")
-        other_id = played.claim(2).participant
+        other_id = f"{claims[0].participant}0"  # without a token any text may be an id
         for list_, rest in (("bonus-r-1.csv", ",1.25\n"), ("approve-r.csv", "\n")):
             text = f"{claims[0].participant}{rest}{other_id}{rest}"
             (desk.rounds / list_).write_text(text, encoding="utf-8")
