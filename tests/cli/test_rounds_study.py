@@ -11,7 +11,7 @@ import typer
 from curation.campaign import open_campaign
 from curation.files import CurationError
 from curation.rounds.people import pseudonyms, read_key
-from curation.rounds.platforms.interface import NoCrowd, Submission
+from curation.rounds.platforms.interface import Platform, Submission
 from curation.steps.rounds import crowd, round_files
 from support.commands import set_to
 from support.desk import Desk
@@ -26,7 +26,7 @@ AWAITS = "AWAITING REVIEW"
 DOWN = CurationError("Prolific does not answer", "try again later")
 
 
-class Crowd(NoCrowd):
+class Crowd(Platform):
     """A round's platform whose people come from Prolific, as far as these commands ask it."""
 
     def __init__(self, found: list[Submission], *, token: bool = True, down: bool = False) -> None:

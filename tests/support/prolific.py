@@ -1,6 +1,7 @@
 """Prolific, played: the documented API for submissions, with its errors and delays."""
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from types import SimpleNamespace
@@ -32,6 +33,7 @@ class Played(Server):
     Attributes:
         said: what it says of submissions, by id; change it to play what happens at Prolific.
         asked: the paths of all requests.
+        foreign: ids of submissions that the token may not see.
         approved: the ids that it was told to approve, in order.
     """
 
@@ -41,6 +43,7 @@ class Played(Server):
         self.always: Fault | None = None
         self.asked: list[str] = []
         self.approved: list[str] = []
+        self.foreign: set[str] = set()
 
     @property
     def url(self) -> str:
@@ -80,6 +83,10 @@ class Played(Server):
         parts = place.removeprefix("/api/v1/submissions/").strip("/").split("/")
         if method == "GET" and parts == [""]:
             return self._list(query)
+        if parts[0] in self.foreign:
+            return FORBIDDEN
+        if not re.fullmatch(r"[0-9a-f]{24}", parts[0]):
+            return Fault(400, json.dumps({"error": {"status": 400, "detail": "Not an id."}}))
         said = self.said.get(parts[0])
         if said is None:
             return Fault(404, json.dumps({"error": {"status": 404, "detail": "Not found."}}))

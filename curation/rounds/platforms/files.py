@@ -11,7 +11,7 @@ from curation.files import CurationError
 from curation.records import Round, Task
 from curation.rounds.platforms.interface import (
     Demand,
-    NoCrowd,
+    Platform,
     Published,
     PullCounts,
     TopUp,
@@ -20,7 +20,7 @@ from curation.rounds.progress import to_ask
 
 
 @dataclass(frozen=True)
-class Files(NoCrowd):
+class Files(Platform):
     """A round that is exported and imported; see ``interface.Platform``."""
 
     round: Round

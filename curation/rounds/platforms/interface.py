@@ -157,36 +157,11 @@ class Submission(NamedTuple):
     ended: str
 
 
-class NoCrowd:
-    """The verbs of a platform to which nobody comes from a crowd platform."""
-
-    @property
-    def can_approve(self) -> bool:
-        """Never."""
-        return False
-
-    def submissions(self, *, ask: bool) -> list[Submission]:
-        """Empty."""
-        return []
-
-    def approve(self, ids: Collection[str]) -> dict[str, str]:
-        """Empty: there is nothing to approve."""
-        return {}
-
-    def study_link(self) -> str:
-        """Empty."""
-        return ""
-
-    def study_codes(self) -> dict[str, str]:
-        """Empty."""
-        return {}
-
-    def set_study(self, id: str) -> None:
-        """Nothing to do."""
-
-
 class Platform(Protocol):
-    """A round's platform. Every verb can be called again after it was stopped half-way."""
+    """A round's platform. Every verb can be called again after it was stopped half-way.
+
+    Nobody comes to it from a crowd platform, unless it has verbs of its own for that.
+    """
 
     @property
     def exchanges_tables(self) -> bool:
@@ -292,6 +267,7 @@ class Platform(Protocol):
     @property
     def can_approve(self) -> bool:
         """Whether submissions can be asked for and approved: a token is set."""
+        return False
 
     def submissions(self, *, ask: bool) -> list[Submission]:
         """The submissions with which people came from a crowd platform, in order of arrival.
@@ -304,6 +280,7 @@ class Platform(Protocol):
         Raises:
             CurationError: the round is not published yet, or the crowd platform cannot be asked.
         """
+        return []
 
     def approve(self, ids: Collection[str]) -> dict[str, str]:
         """Approve submissions. By id the status that each has then, or why it has not changed.
@@ -311,12 +288,16 @@ class Platform(Protocol):
         Raises:
             CurationError: there is no token, or the crowd platform cannot be asked.
         """
+        return {}
 
     def study_link(self) -> str:
         """The address of a study on the crowd platform, with its parameters; empty if none is."""
+        return ""
 
     def study_codes(self) -> dict[str, str]:
         """By outcome the code with which people end their submission; empty if there are none."""
+        return {}
 
     def set_study(self, id: str) -> None:
         """Add a study of this round: submissions of other studies are then refused."""
+        return

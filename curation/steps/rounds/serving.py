@@ -110,7 +110,7 @@ def make_links(campaign: Campaign, rounds: Sequence[str], names: Sequence[str]) 
         chosen = _open_rounds(store, rounds)
         known, is_dead = _known(store), not store.fact("address")
         before = _before(campaign, store, chosen, names)
-        here = {person.pseudonym: person for person in store.people()}
+        here = {person.pseudonym: person for person in _known(store).values()}
         rows, new = [], 0
         for name in names:
             if person := known.get(name) or here.get(before[name]):
@@ -169,8 +169,14 @@ def _met(campaign: Campaign) -> set[str]:
 
 
 def _known(store: "Store") -> "dict[str, Person]":
-    """The people who have a link, by name, or by id if the owner has not named them."""
-    return {person.name or person.id: person for person in store.people()}
+    """The people who have a link, by name, or by id if the owner has not named them.
+
+    People from Prolific whom it has not confirmed are not among them: they may be anybody.
+    """
+    from curation.rounds.platforms.web import arrivals
+
+    unknown = arrivals.provisional(store)
+    return {p.name or p.id: p for p in store.people() if p.id not in unknown}
 
 
 def everybody(campaign: Campaign) -> list[str]:
@@ -346,7 +352,7 @@ def _public_address(campaign: Campaign) -> str:
 
 
 def services(campaign: Campaign) -> "Services":
-    """What the server may ask of the campaign: pseudonyms, who is out, Prolific, how rounds go.
+    """What the server may ask of the campaign at once: pseudonyms, who is out, and Prolific.
 
     Raises:
         CurationError: the campaign's key is missing.
@@ -355,12 +361,7 @@ def services(campaign: Campaign) -> "Services":
     from curation.rounds.platforms.web.prolific import from_environment
 
     key = people.read_key(campaign.settings.campaign.id)
-    return Services(
-        people.pseudonyms(key),
-        _is_out(campaign),
-        crowd=from_environment(),
-        overview=Overviews(campaign),
-    )
+    return Services(people.pseudonyms(key), _is_out(campaign), crowd=from_environment())
 
 
 def _is_out(campaign: Campaign) -> Callable[[str], bool]:
@@ -380,26 +381,24 @@ def _is_out(campaign: Campaign) -> Callable[[str], bool]:
     return is_out
 
 
-def overview(campaign: Campaign) -> Overview:
-    """The figures of all rounds that were opened here, and of their people; reads folded files.
+def overview(root: Path) -> Overview:
+    """The figures of a campaign's rounds that were opened here, and of their people.
+
+    It reads folded files.
 
     Raises:
         CurationError: a file of a round is missing or damaged.
     """
     from curation.steps.rounds.quality import read_quality
 
-    rounds, people, settings, at = {}, {}, campaign.settings, now()
+    rounds, people, at, campaign = {}, {}, now(), open_campaign(root)
     for round in round_files.map_rounds(campaign):
         status = round_status.read_status(campaign, round)
         rounds[round.name] = round_status.figures(campaign, status)
         if status.answers:
             people[round.name] = read_quality(campaign, round.name).people
-    pay = settings.rounds
-    return Overview(settings.campaign.name, pay.currency, pay.budget, rounds, people, at)
-
-
-def _overview_of(root: Path) -> Overview:
-    return overview(open_campaign(root))
+    name, pay = campaign.settings.campaign.name, campaign.settings.rounds
+    return Overview(name, pay.currency, pay.budget, rounds, people, at)
 
 
 class Overviews:
@@ -441,7 +440,7 @@ class Overviews:
 
     def _compute(self) -> None:
         try:
-            self._last = in_own_process(_overview_of, self.campaign.root)
+            self._last = in_own_process(overview, self.campaign.root)
         except CurationError as error:
             self._last = error
         except Exception as error:  # a command may write the files now

@@ -13,7 +13,7 @@ from curation.rounds import pages
 from curation.rounds.answers import archive
 from curation.rounds.platforms.interface import (
     Demand,
-    NoCrowd,
+    Platform,
     Published,
     PullCounts,
     Reporter,
@@ -108,7 +108,7 @@ def keep_seen(raw: Path, index: Path, seen: Seen) -> None:
 
 
 @dataclass(frozen=True)
-class LabelStudioRound(NoCrowd):
+class LabelStudioRound(Platform):
     """A round on a Label Studio; see ``interface.Platform``.
 
     Attributes:

@@ -17,7 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from curation.rounds.answers.forms import typing_of
-from curation.rounds.platforms.web import checks, forms
+from curation.rounds.platforms.web import arrivals, checks, forms
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.arriving import Arriving
 from curation.rounds.platforms.web.forms import Checker, Form, Problem, Services
@@ -139,7 +139,8 @@ class Pages:
     def _joining(self, visit: Visit) -> tuple[Plan, Claim | None, Person | None]:
         """The round of a common link, the claim in its address, and who comes, if that is known.
 
-        With a claim, that is never the person who is signed in, unless they came with it.
+        With a claim, that is never the person who is signed in, unless they came with it. A claim
+        that is not confirmed opens no other round.
         """
         name = self.store.round_of(visit.part("token"))
         plan = self.store.plan(name) if name else None
@@ -150,6 +151,8 @@ class Pages:
         claim = self.arriving.claim(visit)
         person = self.arriving.known(plan, claim) if claim else visit.person
         took_part = person and self.store.has_consented(person.id, plan.name)
+        if person and not took_part and person.id in arrivals.provisional(self.store):
+            person = None
         if plan.prolific and not claim and not took_part:
             raise Refusal(403, "prolific_only", plan=plan)
         if not took_part and plan.name not in self.store.rounds():
@@ -186,6 +189,8 @@ class Pages:
         People from Prolific are told a code also if they decline.
         """
         plan, claim, person = self._joining(visit)
+        if claim and person and self.store.has_consented(person.id, plan.name):  # sent twice
+            return self.site.signed_in(visit, person, f"/r/{plan.name}")
         if claim and visit.form.one("decline"):
             way = self.arriving.decline(visit, plan, claim)
             return self.site.message(visit, plan, "declined", **way)

@@ -2,7 +2,8 @@
 
 An address is a claim until the API has confirmed it. Until then its person is provisional: nobody
 else's row of ``people``, without a name. A confirmed person is called by their id at Prolific, as
-if the owner had named them so, and is one person in all rounds.
+if the owner had named them so, and is one person in all rounds. All who claim an id have its
+pseudonym, so that none of them gets an item that this participant wrote.
 
 What the API said last decides, in whichever order statuses come: an arrival that is ``returned`` or
 ``forged`` gives its places back, and one that is ``checked`` again takes them again. The trigger
@@ -12,6 +13,7 @@ What the API said last decides, in whichever order statuses come: an arrival tha
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from curation.files import CurationError
 from curation.rounds.platforms.web.store import PERSON, Person, Store, fresh_id
 
 if TYPE_CHECKING:
@@ -19,10 +21,13 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("finished", "no_consent", "screened_out", "failed")
 RANKS = ("checked", "unchecked", "returned", "forged")
-"""What arrivals are worth, best first; the view ``arrived`` has the positions."""
+"""What arrivals are worth, best first."""
 GONE = ("RETURNED", "TIMED-OUT", "REJECTED")
 """The statuses of submissions that do not count. All others count, whichever came before."""
-FIELDS = "id, participant, study, round, person, status, standing, outcome, arrived, ended"
+FIELDS = (
+    "id, participant, study, round, person, status, standing, outcome, arrived, ended, number, "
+    "changes, sent"
+)
 
 
 class Claim(NamedTuple):
@@ -43,7 +48,11 @@ class Seen(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """A submission with which somebody came; ``person`` is None if they did not consent."""
+    """A submission with which somebody came; ``person`` is None if they did not consent.
+
+    ``changes`` is how often it has changed between what counts and what does not, and ``sent`` is
+    ``changes`` when the answers under it were last pulled; -1 if they never were.
+    """
 
     id: str
     participant: str
@@ -55,25 +64,14 @@ class Arrival(NamedTuple):
     outcome: str
     arrived: float
     ended: float
+    number: int
+    changes: int
+    sent: int
 
     @property
     def claim(self) -> Claim:
         """What their address says."""
         return Claim(*self[:3])
-
-
-class Mark(NamedTuple):
-    """What the answers of a person in a round are worth.
-
-    Attributes:
-        standing: that of their best arrival.
-        changes: how often an arrival has changed between what counts and what does not.
-        sent: ``changes`` when their answers were last pulled; -1 if they never were.
-    """
-
-    standing: str
-    changes: int
-    sent: int
 
 
 def judged(claim: Claim, seen: Seen | None, studies: Collection[str]) -> tuple[str, str]:
@@ -125,27 +123,26 @@ def participants(store: Store) -> dict[str, str]:
     return {one.person: one.participant for one in select(store) if one.person}
 
 
-def marks(store: Store, round: str) -> dict[str, Mark]:
-    """By person who came from Prolific, what their answers in a round are worth."""
-    rows = store.rows("SELECT person, rank, changes, sent FROM arrived WHERE round = ?", round)
-    return {row[0]: Mark(RANKS[row[1]], row[2], row[3]) for row in rows}
+def provisional(store: Store) -> set[str]:
+    """People who came from Prolific, and are not confirmed: they may be anybody."""
+    sql = "SELECT person FROM arrivals JOIN people ON people.id = person WHERE name = ''"
+    return {row[0] for row in store.rows(sql)}
 
 
-def note_sent(store: Store, round: str, sent: Mapping[str, int]) -> None:
-    """Remember, by person, which ``changes`` the archive knows; -1 for answers it must get."""
-    rows = [(changes, round, person) for person, changes in sent.items()]
+def note_sent(store: Store, sent: Mapping[int, int]) -> None:
+    """Remember, by arrival, which ``changes`` the archive knows; -1 for answers it must get."""
+    rows = [(changes, number) for number, changes in sent.items()]
     with store.change(always=True) as db:
-        db.executemany("UPDATE arrivals SET sent = ? WHERE round = ? AND person = ?", rows)
+        db.executemany("UPDATE arrivals SET sent = ? WHERE number = ?", rows)
 
 
-def answered(store: Store, round: str) -> dict[str, int]:
-    """By person, how many tasks of a round they answered, whatever that is worth."""
-    rows = store.rows(
-        "SELECT person, count(DISTINCT task) FROM answers WHERE round = ? AND form = 'answer' "
-        "GROUP BY person",
-        round,
+def answered(store: Store, round: str) -> dict[int, int]:
+    """By arrival, how many tasks of a round were answered under it, whatever that is worth."""
+    sql = (
+        "SELECT arrival, count(DISTINCT task) FROM answers WHERE round = ? AND form = 'answer' "
+        "AND arrival GROUP BY arrival"
     )
-    return {row[0]: row[1] for row in rows}
+    return dict(map(tuple, store.rows(sql, round)))
 
 
 def studies(store: Store, round: str) -> list[str]:
@@ -175,22 +172,21 @@ def enter(
         pseudonym_of: gives the pseudonym of an id.
         at: now.
     """
-    names = [claim.participant] if worth[0] == "checked" else []
+    name = claim.participant if worth[0] == "checked" else None
     with store.change() as db:
         row = db.execute(
             "SELECT person FROM arrivals WHERE (id, participant) = (?1, ?2) AND person IS NOT NULL "
             "UNION ALL SELECT id FROM people WHERE name = ?3",
-            (*claim[:2], "".join(names) or None),
+            (*claim[:2], name),
         ).fetchone()
         id = row[0] if row else fresh_id()
-        for known_as in (claim.participant, id):  # somebody else may have the first pseudonym
-            db.execute(
-                "INSERT OR IGNORE INTO people (id, pseudonym, name, since) VALUES (?, ?, '', ?)",
-                (id, pseudonym_of(known_as), at),
-            )
+        db.execute(
+            "INSERT OR IGNORE INTO people (id, pseudonym, name, since) VALUES (?, ?, '', ?)",
+            (id, pseudonym_of(claim.participant), at),
+        )
         db.execute(PUT, (*claim, round, id, at, *worth, "", 0))
         db.execute("INSERT OR IGNORE INTO admitted VALUES (?, ?)", (id, round))
-        for name in names:
+        if name:
             db.execute(NAME, (name, id))
         return Person(*db.execute(f"SELECT {PERSON} FROM people WHERE id = ?", (id,)).fetchone())
 
@@ -221,7 +217,7 @@ def end(store: Store, person: str, round: str, outcome: str, *, at: float) -> No
     with store.change(always=True) as db:
         db.execute(
             "UPDATE arrivals SET outcome = ?, ended = ? "
-            "WHERE person = ? AND round = ? AND outcome = ''",
+            "WHERE person = ? AND round = ? AND outcome = '' AND standing != 'returned'",
             (outcome, at, person, round),
         )
 
@@ -253,11 +249,17 @@ def refresh(store: Store, crowd: "Prolific", round: str) -> dict[str, Seen]:
             parent = first.parent if first else ""
             rows = {id: seen._replace(parent=parent) for id, seen in rows.items()}
         listed |= rows
-    for one in mine:
+    for one in sorted(mine, key=lambda one: one.id not in listed):
         seen = listed.get(one.id)
         if seen is None and one.standing != "unchecked":
             continue  # what was said last stays
-        worth = judged(one.claim, seen or crowd.submission(one.id), known)
+        try:
+            seen = seen or crowd.submission(one.id)
+        except CurationError:
+            if listed:  # such as for a submission to somebody else: it stays unchecked
+                break
+            raise
+        worth = judged(one.claim, seen, known)
         if worth == (one.standing, one.status):
             continue
         with store.change(always=True) as db:

@@ -14,63 +14,47 @@ class Live(NamedTuple):
     """A round in the database, now.
 
     Attributes:
-        name: its name.
         kind: its kind.
         is_open: whether tasks are given out.
-        token: of its common link.
         pulled_at: when its answers were last pulled, in ISO 8601; empty if never.
-        joined: people who may work on it.
         working: people who hold a task now.
-        tasks: its tasks.
-        full: tasks with as many answers as they were asked for.
         people: people who answered.
         answers: answers that were sent, with those that came late or a second time.
         waiting: those that the last pull has not seen.
-        skipped: how often a task was skipped.
         hours: by hour since 1970, how many answers came.
     """
 
-    name: str
     kind: str
     is_open: bool
-    token: str
     pulled_at: str
-    joined: int
     working: int
-    tasks: int
-    full: int
     people: int
     answers: int
     waiting: int
-    skipped: int
     hours: dict[int, int]
 
 
 def live(store: Store, at: float) -> dict[str, Live]:
     """Every round in the database by name, in order of opening; two queries in all."""
     rounds = store.rows(
-        "SELECT name, kind, is_open, token, pulled_at, "
-        "(SELECT count(*) FROM admitted WHERE round = name) AS joined, "
+        "SELECT name, kind, is_open, pulled_at, "
         "(SELECT count(DISTINCT person) FROM leases WHERE round = name AND until > ?) AS working, "
-        "(SELECT count(DISTINCT person) FROM leases WHERE round = name AND until = ?) AS people, "
-        "count(id) AS tasks, coalesce(sum(answered >= asked), 0) AS full "
-        "FROM rounds LEFT JOIN tasks ON round = name GROUP BY name ORDER BY rounds.rowid",
+        "(SELECT count(DISTINCT person) FROM leases WHERE round = name AND until = ?) AS people "
+        "FROM rounds ORDER BY rowid",
         *(at, ANSWERED),
     )
     came = store.rows(
         "SELECT round, CAST(at / ? AS INTEGER) AS hour, sum(form = 'answer') AS answers, "
-        "sum(form = 'answer' AND number > pulled) AS waiting, sum(form = 'skip') AS skipped "
+        "sum(form = 'answer' AND number > pulled) AS waiting "
         "FROM answers JOIN rounds ON name = round GROUP BY round, hour ORDER BY hour",
         HOUR,
     )
     found = {}
-    for row in rounds:
-        mine = [each for each in came if each["round"] == row["name"]]
-        found[row["name"]] = Live(
-            **row,
-            **{key: sum(each[key] for each in mine) for key in ("answers", "waiting", "skipped")},
-            hours={each["hour"]: each["answers"] for each in mine if each["answers"]},
-        )
+    for name, *facts in rounds:
+        mine = [each for each in came if each["round"] == name]
+        sums = [sum(each[key] for each in mine) for key in ("answers", "waiting")]
+        hours = {each["hour"]: each["answers"] for each in mine if each["answers"]}
+        found[name] = Live(*(*facts, *sums, hours))
     return found
 
 

@@ -10,6 +10,7 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.responses import RedirectResponse, Response
@@ -20,7 +21,7 @@ from curation.reasons import REASONS
 from curation.records import Fields
 from curation.rounds.platforms.web import counts
 from curation.rounds.platforms.web.counts import HOUR, Live
-from curation.rounds.platforms.web.platform import address
+from curation.rounds.platforms.web.platform import address, entry
 from curation.rounds.platforms.web.site import OWNER, Refusal, Site, Visit
 from curation.rounds.progress import Overview, Progress
 from curation.text.times import moment
@@ -115,6 +116,7 @@ class OwnerPages:
             when=when,
             day=lambda at: when(at, "%b"),
             number=lambda n: f"{n:,}",
+            money=lambda x: f"{x:,.2f}",
             share=lambda x: f"{100 * x:.0f} %",
             whole=lambda x, times=1: "–" if x is None else f"{times * x:.0f}",
             amount=amount,
@@ -131,7 +133,6 @@ class OwnerPages:
         people = (overview.people.get(name) if overview else None) or []
         progress = figures.progress if figures else None
         plan = self.store.plan(name)
-        link = f"{address(self.store)}/join/{live.token}" if live and plan else ""
         is_open = live.is_open if live else progress is not None and progress.state == "open"
         return {
             "name": name,
@@ -141,7 +142,8 @@ class OwnerPages:
             "figures": figures,
             "progress": progress,
             "bar": decided(progress) if progress else None,
-            "link": link if plan and plan.common_link and is_open else "",
+            "link": entry(self.store, plan) if plan and is_open else "",
+            "is_study": plan is not None and plan.prolific,
             "is_web": live is not None,
             "chart": over_time(live.hours, visit.now) if live else None,
             "people": people,
@@ -185,30 +187,15 @@ def decided(progress: Progress) -> list[Part]:
     return bar({name: progress.decided, "open": is_open, "void": progress.void})
 
 
-class Costs(NamedTuple):
-    """What all rounds cost, beside the budget; see ``Overview`` and ``Progress``."""
-
-    cost: str
-    in_all: str
-    budget: str
-    over: str
-    bar: list[Part]
-
-
-def costs(overview: Overview) -> Costs | None:
-    """The cost of all rounds; None if nobody is paid and there is no budget."""
+def costs(overview: Overview) -> dict[str, Any] | None:
+    """What all rounds cost; None if nobody is paid and there is no budget."""
     each = [figures.progress for figures in overview.rounds.values()]
     cost, in_all = sum(p.cost for p in each), sum(p.cost_in_all for p in each)
     if not in_all and not overview.budget:
         return None
     left = max(overview.budget - in_all, 0.0)
-    return Costs(
-        cost=f"{cost:,.2f}",
-        in_all=f"{in_all:,.2f}",
-        budget=f"{overview.budget:,.2f}" if overview.budget else "",
-        over=f"{in_all - overview.budget:,.2f}" if 0 < overview.budget < in_all else "",
-        bar=bar({"earned": cost, "to come": in_all - cost, "left": left}),
-    )
+    parts = bar({"earned": cost, "to come": in_all - cost, "left": left})
+    return {"cost": cost, "in_all": in_all, "budget": overview.budget, "bar": parts}
 
 
 class Chart(NamedTuple):
@@ -251,12 +238,7 @@ def over_time(hours: Mapping[int, int], now: float) -> Chart | None:
 
 def _round_above(n: int) -> int:
     """The next of 2, 4, 10, 20, 40, 100, … that is not below a number."""
-    step = 1
-    while True:
-        for factor in (2, 4, 10):
-            if factor * step >= n:
-                return factor * step
-        step *= 10
+    return next(top for m in count() for k in (2, 4, 10) if (top := k * int(10**m)) >= n)
 
 
 class Dot(NamedTuple):
@@ -278,21 +260,13 @@ def dots(people: Sequence["PersonQuality"]) -> list[Dot]:
     return made
 
 
-class Agreement(NamedTuple):
-    """The agreement of people with others: least, median and most, from 0 to 1; of how many."""
-
-    least: float
-    median: float
-    most: float
-    people: int
-
-
-def agreement(people: Sequence["PersonQuality"]) -> Agreement | None:
-    """How far people agree; None if nothing is known."""
+def agreement(people: Sequence["PersonQuality"]) -> dict[str, float] | None:
+    """The agreement of people with others, from 0 to 1, and of how many; None if none is known."""
     known = [each.agreement for each in people if each.agreement is not None]
     if not known:
         return None
-    return Agreement(min(known), statistics.median(known), max(known), len(known))
+    middle = statistics.median(known)
+    return {"least": min(known), "median": middle, "most": max(known), "people": len(known)}
 
 
 def meanings(people: Sequence["PersonQuality"]) -> Mapping[str, Fields]:

@@ -1,5 +1,6 @@
 """The platform ``web``: our own pages. A round's tasks are in a database beside the rounds."""
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from curation.rounds.platforms.interface import (
     TopUp,
 )
 from curation.rounds.platforms.web import arrivals
-from curation.rounds.platforms.web.arrivals import Mark
+from curation.rounds.platforms.web.arrivals import Arrival
 from curation.rounds.platforms.web.store import Example, Line, Plan, Store, WebTask
 from curation.text.times import now, timestamp
 from curation.text.wording import amount
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 DATABASE = "web.sqlite"
 """The file's name, in the folder of the rounds."""
+LISTS = ("links-", "approve-", "bonus-")
+"""How the names of the lists beside it begin that name people of these pages."""
 ADDRESS = "http://127.0.0.1:8100"
 """Where ``curation rounds serve`` listens unless told otherwise."""
 PARAMETERS = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
@@ -127,26 +130,25 @@ class WebRound:
 
         Consents and instruction checks go with them, uncounted.
         Submissions of people from Prolific are checked first. Answers of unchecked ones wait, if
-        there is a token. All answers of a person are sent again if they no longer count, or count
-        again.
+        there is a token. All answers under a submission are sent again if they no longer count, or
+        count again.
         """
         round = self.round.name
         with self._store() as store:
             crowd = self.crowd()
             self._check(store, crowd)
-            marks = arrivals.marks(store, round)
-            held = {who: -1 for who, m in marks.items() if crowd and m.standing == "unchecked"}
-            sent = {who: m.changes for who, m in marks.items() if m.changes != m.sent}
-            sent |= held
-            first = [who for who in sent if marks[who].sent < 0]
+            mine = {one.number: one for one in arrivals.of_round(store, round)}
+            held = {n: -1 for n, one in mine.items() if crowd and one.standing == "unchecked"}
+            sent = {n: one.changes for n, one in mine.items() if one.changes != one.sent} | held
+            first = [n for n in sent if mine[n].sent < 0]
             lines = store.lines(round, all=full, also=first, never=held)
             anew = sent.keys() - {*first, *held}
             again = store.lines(round, also=anew, never=held) if anew else []
-            added = self._deliver(store, lines, marks)
-            changed = self._deliver(store, again, marks)
+            added = self._deliver(store, lines, mine)
+            changed = self._deliver(store, again, mine)
             last = lines[-1].number if lines else 0
             store.pulled(round, last, now())
-            arrivals.note_sent(store, round, sent)
+            arrivals.note_sent(store, sent)
         if held:
             self.reporter.warn(
                 f"the answers of {amount(len(held), 'person', 'people')} wait until Prolific has "
@@ -154,12 +156,13 @@ class WebRound:
             )
         return PullCounts(added, changed, 0)
 
-    def _deliver(self, store: Store, lines: Sequence[Line], marks: Mapping[str, Mark]) -> int:
+    def _deliver(self, store: Store, lines: Sequence[Line], mine: Mapping[int, Arrival]) -> int:
         """Put answers into the archive, with what they are worth; how many are new to it."""
         names, gone = self._names(store), self.access.erased()
         payloads = [
-            _marked(line.payload, marks.get(who)) | {"annotator": names.get(who, who)}
+            _marked(line.payload, mine.get(line.arrival or 0)) | {"annotator": names.get(who, who)}
             for line in lines
+            if not line.arrival or line.arrival in mine  # else they have just come: next time
             for who in [line.payload["annotator"]]
         ]
         # If this is stopped here, the same answers come again, and the archive knows them.
@@ -218,11 +221,11 @@ class WebRound:
         """The pseudonym of a person whom the owner calls so, or whose personal link this is."""
         if not self.path.exists():
             return ""
-        secret, pseudonym = who.rpartition("/")[2], self.access.pseudonyms()
+        secret = who.rpartition("/")[2]
         with self._opened() as store:
             came = arrivals.participants(store)
             mine = {
-                pseudonym(came[p.id]) if p.id in came else p.pseudonym
+                p.pseudonym
                 for p in store.people()
                 if who in (p.id, p.pseudonym, p.name or None, came.get(p.id))
                 or secret == store.secret_of(p.id)
@@ -266,21 +269,22 @@ class WebRound:
         return {person.id: person.id for person in people} | named | arrivals.participants(store)
 
     def erase(self, person: str) -> int:
-        """Erase a person from the database and the lists of links, and their words from tasks."""
+        """Erase a person from the database and from lists, and their words from tasks."""
         if not self.path.exists():
             return 0
         with self._opened() as store:
-            names, pseudonym = self._names(store), self.access.pseudonyms()
-            theirs = [p for p in store.people() if person in (p.pseudonym, pseudonym(names[p.id]))]
-            secrets = [store.secret_of(p.id) for p in theirs]
-            for path in sorted(self.path.parent.glob("links-*.csv")):
-                _forget(path, secrets)
+            pseudonym = self.access.pseudonyms()
+            secrets = [store.secret_of(p.id) for p in store.people() if p.pseudonym == person]
+            claimed = {one.participant for one in arrivals.select(store)}
+            theirs = [name for name in claimed if pseudonym(name) == person]
+            for path in sorted(self.path.parent.glob("*.csv")):
+                if path.name.startswith(LISTS):
+                    _forget(path, [*secrets, *theirs])
             plan = store.plan(self.round.name)
             if plan and plan.earlier != (earlier := self.access.earlier(without=person)):
                 store.change_plan(msgspec.structs.replace(plan, earlier=earlier))
-            claimed = {one.participant for one in arrivals.select(store)}
-            arrivals.forget(store, [name for name in claimed if pseudonym(name) == person])
-            return sum(map(store.erase, {person, *(p.pseudonym for p in theirs)}))
+            arrivals.forget(store, theirs)
+            return store.erase(person)
 
     # --- people from Prolific -------------------------------------------------------------------
 
@@ -298,7 +302,7 @@ class WebRound:
         made = [
             Submission(
                 *(one.id, one.participant, pseudonym(one.participant), one.study, one.status),
-                *(one.standing, one.outcome, answered.get(one.person or "", 0)),
+                *(one.standing, one.outcome, answered.get(one.number, 0)),
                 *(_iso(one.arrived), _iso(one.ended)),
             )
             for one in mine
@@ -346,12 +350,10 @@ class WebRound:
         """The round's plan by the present settings, with the texts that are frozen with it."""
         settings, access, texts = self.access.settings(), self.access, self.access.texts()
         rounds = settings.rounds
-        caps, training = (
-            access.caps(),
-            tuple(
-                Example(each.target, each.context, each.text, each.label, each.why)
-                for each in access.training()
-            ),
+        caps = access.caps()
+        training = tuple(
+            Example(each.target, each.context, each.text, each.label, each.why)
+            for each in access.training()
         )
         least = {"validation": rounds.label_seconds, "review": 0.0}
         return Plan(
@@ -406,18 +408,24 @@ def _iso(at: float) -> str:
     return timestamp(datetime.fromtimestamp(at, UTC)) if at else ""
 
 
-def _marked(payload: dict[str, Any], mark: Mark | None) -> dict[str, Any]:
+def _marked(payload: dict[str, Any], under: Arrival | None) -> dict[str, Any]:
     """An answer with what it is worth, if that has ever changed: a new version of it."""
-    if mark is None or not mark.changes:
+    if under is None or not under.changes:
         return payload
-    standing = "checked" if mark.standing == "unchecked" else mark.standing
-    return payload | {"arrival": standing, "arrival_changes": mark.changes}
+    standing = "checked" if under.standing == "unchecked" else under.standing
+    return payload | {"arrival": standing, "arrival_changes": under.changes}
 
 
-def _forget(path: Path, secrets: Sequence[str]) -> None:
-    """Leave the lines with some people's links out of a list of links."""
+def _forget(path: Path, words: Sequence[str]) -> None:
+    """Leave the lines with some people's links or ids out of a list; amounts of bonuses stay."""
     lines = read_text(path).splitlines(keepends=True)
-    kept = [line for line in lines if not any(secret in line for secret in secrets)]
+    stays = "(erased),{}" if path.name.startswith("bonus-") else ""
+    kept = [
+        line
+        if {*words}.isdisjoint(re.split(r"[\s,/\"]", line))  # whole cells, and ends of links
+        else stays.format(line.rpartition(",")[2])
+        for line in lines
+    ]
     if kept != lines:
         with writing(path, private=True) as file:
             file.write("".join(kept).encode())

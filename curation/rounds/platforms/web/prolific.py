@@ -126,8 +126,8 @@ class Prolific:
         reply = self._server.send(method, f"/api/v1/submissions/{path}", **content)
         if isinstance(reply, Failure):
             return reply
-        if reply.status == 404:
-            return []
+        if reply.status == 404 or (method == "GET" and path and reply.status in (400, 422)):
+            return []  # the last two: what is asked for is not an id
         try:
             said = json.loads(reply.content)
         except ValueError:

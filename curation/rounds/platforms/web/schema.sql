@@ -18,9 +18,11 @@ CREATE INDEX IF NOT EXISTS free_tasks ON tasks (round, answered + live, place, i
     WHERE answered + live < asked;
 CREATE INDEX IF NOT EXISTS tasks_on ON tasks (term);
 CREATE TABLE IF NOT EXISTS people (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, pseudonym TEXT NOT NULL UNIQUE,
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+    pseudonym TEXT NOT NULL,  -- those who claim one id at Prolific share it
     name TEXT NOT NULL, since REAL NOT NULL
 ) STRICT;
+CREATE INDEX IF NOT EXISTS people_called ON people (pseudonym);
 CREATE TABLE IF NOT EXISTS admitted (
     person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE, round TEXT NOT NULL,
     PRIMARY KEY (person, round)
@@ -59,38 +61,38 @@ CREATE TABLE IF NOT EXISTS answers (
     person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE, round TEXT NOT NULL,
     task TEXT NOT NULL, at REAL NOT NULL,
     counts INTEGER NOT NULL,  -- 1; 0 if it never did; -1 if its place was given back
+    arrival INTEGER,  -- under which it was sent, if its person came from Prolific
     payload BLOB NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS answers_of ON answers (person, round, task);
 CREATE INDEX IF NOT EXISTS answers_to ON answers (round, task);
+CREATE INDEX IF NOT EXISTS answers_under ON answers (arrival);
 -- A submission at Prolific, as the address said with which somebody came. An id may be claimed by
 -- several participants; all but one of them are then forged. ``sent`` is ``changes`` as it was when
 -- the answers were last pulled, or -1.
 CREATE TABLE IF NOT EXISTS arrivals (
-    id TEXT NOT NULL, round TEXT NOT NULL, participant TEXT NOT NULL, study TEXT NOT NULL,
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL, round TEXT NOT NULL,
+    participant TEXT NOT NULL, study TEXT NOT NULL,
     person TEXT REFERENCES people (id) ON DELETE CASCADE, arrived REAL NOT NULL,
     standing TEXT NOT NULL, status TEXT NOT NULL,
     outcome TEXT NOT NULL DEFAULT '', ended REAL NOT NULL DEFAULT 0,
     changes INTEGER NOT NULL DEFAULT 0, sent INTEGER NOT NULL DEFAULT -1,
-    PRIMARY KEY (id, participant)
+    UNIQUE (id, participant)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS arrivals_of ON arrivals (person, round);
--- What the arrivals of a person in a round are worth: the best of them counts. From rank 2 on, the
--- person's answers do not.
-CREATE VIEW IF NOT EXISTS arrived AS
-    SELECT person, round, min(CASE standing
-        WHEN 'checked' THEN 0 WHEN 'unchecked' THEN 1 WHEN 'returned' THEN 2 ELSE 3 END) AS rank,
-        sum(changes) AS changes, max(sent) AS sent
-    FROM arrivals WHERE person IS NOT NULL GROUP BY person, round;
--- What a submission is worth changes in any order: its places are given back, or taken again.
+-- Who came to a round with submissions that are all gone.
+CREATE VIEW IF NOT EXISTS gone AS
+    SELECT person, round FROM arrivals WHERE person IS NOT NULL
+    GROUP BY person, round HAVING min(standing IN ('returned', 'forged'));
+-- What a submission is worth changes in any order. The places of what was sent under it are given
+-- back, or taken again; who has no other submission in the round does not keep a task.
 CREATE TRIGGER IF NOT EXISTS valued AFTER UPDATE OF standing ON arrivals
 WHEN OLD.standing != NEW.standing AND (OLD.standing, NEW.standing) != ('unchecked', 'checked') BEGIN
-    UPDATE arrivals SET changes = changes + 1 WHERE rowid = NEW.rowid;
+    UPDATE arrivals SET changes = changes + 1 WHERE number = NEW.number;
     UPDATE leases SET until = 0 WHERE until > 0 AND (person, round) IN
-        (SELECT person, round FROM arrived WHERE person = NEW.person AND rank >= 2);
-    UPDATE answers SET counts = -counts
-    WHERE (person, round) = (NEW.person, NEW.round) AND counts != 0 AND (counts < 0) !=
-        (SELECT rank >= 2 FROM arrived WHERE (person, round) = (NEW.person, NEW.round));
+        (SELECT person, round FROM gone WHERE person = NEW.person);
+    UPDATE answers SET counts = -counts WHERE arrival = NEW.number AND counts != 0
+        AND (counts < 0) != (NEW.standing IN ('returned', 'forged'));
 END;
 -- The two counts of a task are those of the rows, whatever changes these.
 CREATE TRIGGER IF NOT EXISTS given AFTER INSERT ON leases WHEN NEW.until > 0 BEGIN

@@ -8,8 +8,9 @@ transaction, which is on disk before its method returns (WAL, ``synchronous=FULL
 is told to be received survives a crash.
 
 A task is given out on a *lease*. A lease is live until it ends or its task is answered. Live leases
-plus answers that count never exceed the number of answers that a task was asked for. The row of a
-lease stays, so that an answer to a task that was never given to its person is recognised.
+plus answers that count never exceed the number of answers that a task was asked for, unless a
+submission at Prolific counts again after others have taken its places. The row of a lease stays,
+so that an answer to a task that was never given to its person is recognised.
 
 Times are seconds since 1970 in UTC, passed in as ``at``.
 """
@@ -177,10 +178,11 @@ class Standing(NamedTuple):
 
 
 class Line(NamedTuple):
-    """An answer on its way to the archive: its number in the database, and its payload."""
+    """An answer on its way to the archive: its number in the database, its payload, its arrival."""
 
     number: int
     payload: dict[str, Any]
+    arrival: int | None = None
 
 
 class Load(NamedTuple):
@@ -416,8 +418,8 @@ class Store:
         """By task id, how many answers are asked for, and how many of them are here."""
         rows = self.rows(
             "SELECT id, asked, answered, (SELECT count(*) FROM answers a WHERE a.round = t.round "
-            "AND a.task = t.id AND a.counts > 0 AND a.number <= r.pulled AND a.person NOT IN "
-            "(SELECT person FROM arrived WHERE round = ?1 AND sent < 0)) AS pulled "
+            "AND a.task = t.id AND a.counts > 0 AND a.number <= r.pulled AND "
+            "coalesce(a.arrival, 0) NOT IN (SELECT number FROM arrivals WHERE sent < 0)) AS pulled "
             "FROM tasks t JOIN rounds r ON r.name = t.round WHERE t.round = ?1",
             round,
         )
@@ -462,7 +464,7 @@ class Store:
         return name
 
     def lines(
-        self, round: str, *, all: bool = False, also: Iterable[str] = (), never: Iterable[str] = ()
+        self, round: str, *, all: bool = False, also: Iterable[int] = (), never: Iterable[int] = ()
     ) -> list[Line]:
         """The answers that were not pulled yet, or all of them, in order of arrival.
 
@@ -471,17 +473,17 @@ class Store:
         Args:
             round: the round's name.
             all: also those that were pulled.
-            also: people of whom all answers are given.
-            never: people of whom none is given.
+            also: arrivals under which all answers are given.
+            never: arrivals under which none is given.
         """
         after = 0 if all else self.one("SELECT pulled FROM rounds WHERE name = ?", round) or 0
         rows = self.rows(
-            "SELECT number, payload FROM answers WHERE round = ? AND (number > ? OR person IN "
-            "(SELECT value FROM json_each(?))) AND person NOT IN "
+            "SELECT number, payload, arrival FROM answers WHERE round = ? AND (number > ? OR "
+            "arrival IN (SELECT value FROM json_each(?))) AND coalesce(arrival, 0) NOT IN "
             "(SELECT value FROM json_each(?)) ORDER BY number",
             *(round, after, *(msgspec.json.encode(sorted(each)) for each in (also, never))),
         )
-        return [Line(row["number"], msgspec.json.decode(row["payload"])) for row in rows]
+        return [Line(n, msgspec.json.decode(payload), arrival) for n, payload, arrival in rows]
 
     def pulled(self, round: str, number: int, at: str) -> None:
         """Remember that answers up to a number are in the archive."""
@@ -498,12 +500,12 @@ class Store:
     def waiting(self, round: str) -> int:
         """How many answers were not pulled yet; consents and skips are not counted.
 
-        All answers of people wait whose standing has changed since, or is not known yet.
+        All answers wait under a submission whose standing has changed since, or is not known yet.
         """
         sql = (
             "SELECT count(*) FROM answers JOIN rounds ON rounds.name = round "
-            "WHERE round = ?1 AND form = 'answer' AND (number > pulled OR person IN "
-            "(SELECT person FROM arrived WHERE round = ?1 AND sent != changes))"
+            "WHERE round = ?1 AND form = 'answer' AND (answers.number > pulled OR arrival IN "
+            "(SELECT number FROM arrivals WHERE round = ?1 AND sent != changes))"
         )
         return int(self.one(sql, round))
 
@@ -860,7 +862,8 @@ class Store:
             by = ("term", "GROUP BY term") if plan.term_cap else ("''", "")
             query = f"SELECT {by[0]}, count(*) FROM tasks WHERE {FREE} {by[1]}"
             seeking = person._asdict() | {"round": round}
-            free = dict(db.execute(query, seeking).fetchall()) if _is_open(db, round) else {}
+            gives = _is_open(db, round) and not _is_gone(db, person.id, round)
+            free = dict(db.execute(query, seeking).fetchall()) if gives else {}
             work = _work(db, plan, person.id)
         if plan.term_cap:
             free = {term: min(n, max(plan.term_cap - work[term], 0)) for term, n in free.items()}
@@ -922,7 +925,7 @@ def _is_open(db: sqlite3.Connection, round: str) -> bool:
 
 def _is_gone(db: sqlite3.Connection, person: str, round: str) -> bool:
     """Whether a person came with submissions that are all returned or forged."""
-    sql = "SELECT 1 FROM arrived WHERE person = ? AND round = ? AND rank >= 2"
+    sql = "SELECT 1 FROM gone WHERE person = ? AND round = ?"
     return db.execute(sql, (person, round)).fetchone() is not None
 
 
@@ -1005,8 +1008,10 @@ def _known(
 def _keep(db: sqlite3.Connection, row: tuple[object, ...], payload: dict[str, Any]) -> None:
     """Keep an answer: its id, form, round, task, person, time, whether it counts; and payload."""
     db.execute(
-        "INSERT INTO answers (id, form, round, task, person, at, counts, payload) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO answers (id, form, round, task, person, at, counts, payload, arrival) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, (SELECT number FROM arrivals "
+        "WHERE (person, round) = (?5, ?3) "
+        "ORDER BY standing IN ('returned', 'forged'), number DESC))",
         (*row, msgspec.json.encode(payload)),
     )
 

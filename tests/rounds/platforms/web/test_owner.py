@@ -194,9 +194,18 @@ def test_without_the_campaigns_files_it_shows_live_counts_and_says_why(
         assert "intrasentence, open" in text(html)
         clock[0] += 4000
         live = counts.live(site.store, clock[0])["intrasentence-1"]
-        assert (live.working, live.joined, live.skipped, live.tasks, live.full) == (0, 3, 1, 3, 1)
-        assert live.hours == {277: 1}
+        assert (live.working, live.people, live.answers, live.hours) == (0, 1, 1, {277: 1})
         assert Owner(site).open().get("/owner/r/no-such").status_code == 404
+
+
+def test_the_link_of_a_round_for_prolific_has_the_parameters(site: Site) -> None:
+    """Without them nobody could enter with it."""
+    token = put(site.store, plan("review", prolific=True))
+    put(site.store, plan("validation", common_link=False))
+    html = unescape(Owner(site).open().shows())
+    assert "Link to review-1, for Prolific, as the URL of the study" in html
+    assert f"/join/{token}?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}&STUDY_ID" in html
+    assert "Link to validation-1" not in html
 
 
 def test_before_the_figures_are_there_it_says_so(site: Site) -> None:
@@ -241,8 +250,7 @@ def desk(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 @pytest.fixture(scope="module")
 def served(desk: Desk) -> Iterator[Site]:
-    campaign = open_campaign(desk.root)
-    site = Site(desk.rounds, overview=serving.services(campaign).overview)
+    site = Site(desk.rounds, overview=serving.Overviews(open_campaign(desk.root)))
     with site.served():
         Owner(site).open()
         while site.services.overview() is None:
@@ -265,7 +273,7 @@ def test_every_figure_is_that_of_rounds_status(desk: Desk, served: Site) -> None
     assert shown["Pace"] == ("–", "")
     assert v["per_day"] is None
     assert f"Next: {v['next']}" in text(html)
-    assert "2 answers came after that: curation rounds pull v" in text(html)
+    assert "2 answers wait: curation rounds pull v" in text(html)
     assert dict(table(html, "answers")) == {
         "asked for in all": str(v["asked"]),
         "came in": str(v["answers"]),
@@ -275,7 +283,7 @@ def test_every_figure_is_that_of_rounds_status(desk: Desk, served: Site) -> None
         "missing and not on their way": str(v["missing"]),
         "labels for each item, mean": f"{v['labels_per_item']:.2f}",
     }
-    reasons = {row[0].split()[-1]: int(row[1]) for row in table(html, "reason")}
+    reasons = {code: int(n) for _, code, n, _ in table(html, "reason")}
     assert reasons == v["refused_by_reason"] == {"excluded": 7}
     assert re.findall(r'<rect class="(is-\S+)"', html)[:1] == ["is-open"]
     rounds = owner.shows()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import requests
 
@@ -133,6 +134,7 @@ def test_previews_change_nothing_and_ask_nothing(site: Site, played: Played) -> 
 
 FORGED = {
     "invented": lambda claim: claim._replace(id="0" * 24),
+    "not an id": lambda claim: claim._replace(id="x"),
     "another participant": lambda claim: claim._replace(participant="1" * 24),
     "another study in the address": lambda claim: claim._replace(study="2" * 24),
 }
@@ -250,6 +252,43 @@ def test_a_participant_is_one_person_in_two_studies_once_it_is_confirmed(
     }
 
 
+def test_nobody_gets_an_item_of_the_participant_whose_id_they_claim(
+    site: Site, played: Played
+) -> None:
+    """A forger comes while the API is down, and then the real one, who wrote one of two items."""
+    claim = played.reserve(1)
+    made = plan("validation", prolific=True, common_link=False)
+    tasks = web.tasks(made, 2)
+    tasks[0] = msgspec.structs.replace(tasks[0], barred=site.pseudonym(claim.participant))
+    token = site.store.put_round(made, tasks, {task.id: 2 for task in tasks})
+    played.always = FAULTS["down"]
+    forger = come(site, token, claim._replace(id="0" * 24))
+    played.always = None
+    real = come(site, token, claim)
+    assert [work(forger), work(real)] == [1, 1]
+    assert {one.pseudonym for one in site.store.people()} == {site.pseudonym(claim.participant)}
+    assert [load.answered for load in loads(site)] == [0, 2]
+    site.out.add(site.pseudonym(claim.participant))
+    assert title(real.get(f"/r/{ROUND}")) == said("out_title")
+
+
+def test_a_claim_that_is_not_confirmed_opens_no_other_round(site: Site, played: Played) -> None:
+    """Else a forger's answers there would be those of the participant whose id they claim."""
+    token, other = opened(site), put(site.store, plan("review"))
+    claims = [played.reserve(1), played.claim(2)]
+    played.always = FAULTS["down"]
+    real, forger = (come(site, token, claim) for claim in claims)
+    played.always = None
+    refresh(site, played)
+    for who, is_new in ((real, False), (forger, True)):
+        before = site.store.session(who.session.cookies["curation"])
+        who.post(f"/join/{other}", agree="yes")
+        now = site.store.session(who.session.cookies["curation"])
+        assert (now != before, len(site.store.people())) == (is_new, 3 if is_new else 2)
+    assert arrivals.participants(site.store).keys() == {p.id for p in site.store.people()[:2]}
+    assert title(forger.get(entry(token, claims[0]))) == said("kind_validation")
+
+
 def test_who_is_out_of_the_campaign_does_not_come_back(site: Site, played: Played) -> None:
     token, claim = opened(site), played.reserve(1)
     site.out.add(site.pseudonym(claim.participant))
@@ -286,6 +325,31 @@ def test_an_expired_token_is_named_with_what_to_do(played: Played) -> None:
     with pytest.raises(CurationError, match=r"answered 401: .*Invalid token") as caught:
         played.client().listed(STUDY)
     assert "PROLIFIC_TOKEN" in caught.value.fix
+
+
+def test_a_submission_that_nobody_may_see_keeps_no_other_from_being_checked(
+    site: Site, played: Played
+) -> None:
+    """One comes with a submission to somebody else's study, before two others; the API is down.
+
+    Nothing is known of the round's study at first, so there is no list to ask for.
+    """
+    token = opened(site, count=3, asked=3)
+    claims = [played.reserve(n) for n in (1, 2, 3)]
+    played.foreign.add(claims[0].id)
+    played.always = FAULTS["down"]
+    people = [come(site, token, claim) for claim in claims]
+    played.always = None
+    with pytest.raises(CurationError, match="403"):
+        refresh(site, played)
+    assert standings(site) == [("unchecked", "")] * 3
+    site.store.set_fact(f"studies {ROUND}", STUDY)
+    del played.said[claims[0].id]
+    refresh(site, played)
+    assert [one.standing for one in arrivals.of_round(site.store, ROUND)] == (
+        ["unchecked", "checked", "checked"]
+    )
+    assert [work(who, 1) for who in people] == [1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -358,6 +422,19 @@ def test_who_declines_gets_a_code_and_may_still_agree(site: Site, played: Played
     assert (site.store.people(), standings(site)) == ([], [("checked", "no_consent")])
     come(site, token, claim, who)
     assert (len(site.store.people()), standings(site)) == (1, [("checked", "")])
+
+
+def test_who_has_agreed_does_not_decline_with_an_old_page(site: Site, played: Played) -> None:
+    """They went back in the browser: their work counts, and their code is that of finished work."""
+    token, claim = opened(site), played.reserve(1)
+    who = come(site, token, claim)
+    asked = len(played.asked)
+    for form in ({"decline": "yes"}, {"agree": "yes"}):
+        assert who.post(entry(token, claim), **form).url == f"{site.url}/r/{ROUND}"
+    assert (standings(site), len(played.asked)) == ([("checked", "")], asked)
+    assert work(who) == 3
+    assert standings(site) == [("checked", "finished")]
+    assert code(site, "finished") in who.get(f"/r/{ROUND}/done").text
 
 
 def test_only_people_from_prolific_can_decline_with_a_button(site: Site) -> None:
@@ -452,6 +529,7 @@ def test_what_the_api_said_last_decides_and_places_come_back(site: Site, played:
         assert free() == (3 if gone else 1), status  # the lease of t-3 has ended for good
         shown = who.get(f"/r/{ROUND}/done")
         assert title(shown) == said("gone_title" if gone else "done_more_title")
+        assert who.get(entry(token, claim)).url.endswith("/done") == gone
         assert (code(site, "finished") in shown.text) == gone  # it is no outcome
     played.becomes("RETURNED", claim)
     refresh(site, played)
@@ -463,7 +541,7 @@ def test_what_the_api_said_last_decides_and_places_come_back(site: Site, played:
     played.becomes("APPROVED", claim)
     refresh(site, played)
     assert [load.answered for load in loads(site)] == [2, 2, 2]
-    assert arrivals.marks(site.store, ROUND)[site.store.people()[0].id].standing == "checked"
+    assert standings(site)[0] == ("checked", "")
 
 
 def test_a_returned_submission_cannot_enter_anew(site: Site, played: Played) -> None:
@@ -489,8 +567,8 @@ def test_the_server_checks_provisional_people_while_they_work(
         wait_for(lambda: [s for s, _ in standings(site)] == ["checked", "forged", "forged"])
         assert sum(load.answered for load in loads(site)) == 1
         assert work(people[0]) == 2
-        refused = people[1].post(f"/r/{ROUND}/next")
-        assert title(refused) == said("not_confirmed_title")
+        for refused in (people[1].post(f"/r/{ROUND}/next"), people[1].get(f"/r/{ROUND}")):
+            assert title(refused) == said("not_confirmed_title")
     asked = len(played.asked)
     time.sleep(0.2)  # four times the pace
     assert len(played.asked) == asked  # the check has stopped with the server

@@ -132,6 +132,51 @@ def test_answers_count_once_their_submission_is_checked_and_as_long_as_it_stands
         assert {path: path.read_bytes() for path in before} == before
 
 
+def test_what_a_returned_submission_sent_stays_out_when_its_participant_comes_again(
+    desk: Desk, played: Played
+) -> None:
+    """One answer under each of two submissions; the first is returned before the second begins."""
+    first, second = played.reserve(1), played.claim(9)._replace(participant=played.claim(1)[1])
+    played.said[second.id] = played.said[first.id] | {"id": second.id}
+    with closing(Store(desk.rounds / "web.sqlite")) as store:
+        person = enter(desk, store, first)
+        assert work(store, "r", person, reviewed, 1) == 1
+        played.becomes("RETURNED", first)
+        assert pull(desk) == (1, 0)
+        assert enter(desk, store, second) == person
+        assert work(store, "r", person, reviewed, 1) == 1
+        arrivals.end(store, person.id, "r", "finished", at=time.time())
+        assert pull(desk) == (1, 0)
+        for changes in ((0, 0), (0, 1), (0, 1)):  # none; the second is returned; and counts again
+            assert (valid(desk)[person.pseudonym], refused(desk)["returned"]) in ((1, 1), (0, 2))
+            assert (pull(desk), pull(desk, "--full")) == (changes, (0, 0))
+            gone = played.said[second.id]["status"] == "RETURNED"
+            played.becomes("APPROVED" if gone else "RETURNED", second)
+        assert (valid(desk)[person.pseudonym], refused(desk)["returned"]) == (1, 1)
+        assert sum(load.answered for load in store.loads("r").values()) == 1
+        assert store.give(person, "r", at=time.time()) != "closed"
+    shown = [
+        (one.standing, one.outcome, one.answered) for one in platform(desk).submissions(ask=False)
+    ]
+    assert shown == [("returned", "", 1), ("checked", "finished", 1)]
+
+
+def test_who_comes_while_a_pull_runs_waits_for_the_next_one(
+    desk: Desk, played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines, claim = Store.lines, Claim("0" * 24, "1" * 24, STUDY)
+
+    def later(store: Store, *args: Any, **how: Any) -> Any:
+        assert work(store, "r", enter(desk, store, claim, "unchecked"), reviewed) == 3
+        return lines(store, *args, **how)
+
+    monkeypatch.setattr(Store, "lines", later)
+    assert platform(desk).pull().new == 0
+    monkeypatch.setattr(Store, "lines", lines)
+    assert pull(desk) == (3, 0)
+    assert refused(desk) == {"forged": 3}
+
+
 def test_the_list_of_submissions_says_what_each_is_worth(desk: Desk, played: Played) -> None:
     """Also of one with which nobody came, and of a claim that contradicts a confirmed one."""
     with closing(Store(desk.rounds / "web.sqlite")) as store:
@@ -202,8 +247,16 @@ def test_a_person_is_found_and_erased_by_their_id_at_prolific(desk: Desk, played
         place, name = platform(desk), pseudonyms(desk)(claims[0].participant)
         assert place.named(claims[0].participant) == name
         assert place.named(person.id) == name
+        # They may be anybody, so their rows open no other round.
+        assert "nobody has a link" in desk.refused("rounds", "links", "r", "--everybody")
+        other_id = f"{claims[0].participant}0"  # without a token any text may be an id
+        for list_, rest in (("bonus-r-1.csv", ",1.25\n"), ("approve-r.csv", "\n")):
+            text = f"{claims[0].participant}{rest}{other_id}{rest}"
+            (desk.rounds / list_).write_text(text, encoding="utf-8")
         assert place.erase(name) == 2
         assert store.people() == []
+        left = [(desk.rounds / one).read_text() for one in ("bonus-r-1.csv", "approve-r.csv")]
+        assert left == [f"(erased),1.25\n{other_id},1.25\n", f"{other_id}\n"]
         assert [one.outcome for one in arrivals.of_round(store, "r")] == ["no_consent"]
 
 

@@ -714,7 +714,7 @@ def test_threads_and_processes_share_the_tasks(store: Store, path: Path) -> None
     for thread in threads:
         thread.join()
     assert [process.wait(60) for process in processes] == [0, 0]
-    pairs = [(p["task_id"], p["annotator"]) for _, p in store.lines("v")]
+    pairs = [(p["task_id"], p["annotator"]) for _, p, _ in store.lines("v")]
     assert len(set(pairs)) == len(pairs) == 60
     assert {load.answered for load in store.loads("v").values()} == {3}
 
