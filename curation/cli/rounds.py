@@ -281,6 +281,9 @@ def _show_wages(made: PayList, floor: float, currency: str) -> None:
             "set [rounds] wage_floor to see who earns less than you want to pay for an hour"
         )
         return
+    if not wages.below:
+        console.say(f"  nobody earns less than {money(earned(floor, 1))} {currency}")
+        return
     below = f"{wages.below} earn" if wages.below != 1 else "1 earns"
     console.say(
         f"  {below} less than {money(earned(floor, 1))} {currency}; "
@@ -527,7 +530,7 @@ def export(
     if exported.who_gets_which:
         console.say(f"who gets which: {exported.who_gets_which}")
     console.say(f"instructions: {exported.instructions}")
-    console.say(f"next: curation rounds import {chosen.name} FILE")
+    console.say(f"next: curation rounds import {chosen.name} FILE, or a folder of files")
 
 
 def import_(
