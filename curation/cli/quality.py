@@ -60,7 +60,7 @@ def quality(
         console.say("no answer counts yet")
         return
     filled = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
-    console.table("People", filled, [[row[name] for name in filled] for row in rows])
+    console.wide_table("People", filled, [[row[name] for name in filled] for row in rows])
     for person in result.marked:
         for mark in person.marks:
             items = f"; see {', '.join(mark.items)}" if mark.items else ""

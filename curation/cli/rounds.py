@@ -404,7 +404,7 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
         ]
         for p in progress
     ]
-    console.table("Rounds", [*HEADS, currency], rows)
+    console.wide_table("Rounds", [*HEADS, currency], rows)
     if text := round_status.about_budget(campaign):
         console.say(text)
     for status, p in zip(statuses, progress, strict=True):
