@@ -30,12 +30,11 @@ HEADS = ("", "terms", "items", "kept CATs", "95 % interval", "ss ±")
 
 
 def plan(
+    budget: Annotated[float, typer.Option(min=0.001)],
     given: Given,
     campaign: Where = Path(),
     pilot: list[str] | None = None,
     as_json: Json = False,
-    *,
-    budget: Annotated[float, typer.Option(min=0.001)],
 ) -> None:
     """Show what a budget buys: terms, items, people, hours, weeks, kept CATs, the interval of ss.
 
