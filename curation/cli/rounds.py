@@ -417,7 +417,7 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
         if text := round_status.about_waiting(campaign, p.round):
             console.say(f"  {text}")
         if when := open_platform(campaign, status.round).pulled_at():
-            console.say(f"  as of the pull at {when}")
+            console.say(f"  as of the pull at {when[:16].replace('T', ' ')} UTC")
     if text := about_marked(campaign, [round.name for round in rounds]):
         console.say(text)
 
