@@ -107,6 +107,7 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
         "work": work,
         "required": shown(round.people),
         "currency": settings.currency,
+        "floor": settings.wage_floor,
         "places": places,
         "tasks": tasks,
         "minutes": minutes,
