@@ -9,16 +9,32 @@ from curation.cli import console
 from curation.cli.options import Json, Where, locked
 from curation.steps.rounds.budget import PAPER_TERMS, CampaignPlan, Given, plan_campaign
 
+FIGURES = {
+    "retention": "share of items that are kept",
+    "agreement": "agreement of two labels",
+    "labels": "labels of an item",
+    "fewer": 'the same, with labels = "needed"',
+    "fee": "fee of the platform",
+    "ss": "ss of a model",
+    "between": "standard deviation of terms' ss",
+    "write_paid": "paid answers for each accepted item",
+    "write_seconds": "seconds to write an item",
+    "label_paid": "paid answers for each accepted label",
+    "label_seconds": "seconds to label an item",
+    "pay_write": "pay to write an item",
+    "pay_label": "pay to label an item",
+    "terms": "terms",
+    "items": "items of a kind on a term, at least",
+}
 HEADS = ("", "terms", "items", "kept CATs", "95 % interval", "ss ±")
 
 
 def plan(
+    budget: Annotated[float, typer.Option(min=0.001)],
     given: Given,
     campaign: Where = Path(),
     pilot: list[str] | None = None,
     as_json: Json = False,
-    *,
-    budget: Annotated[float, typer.Option(min=0.001)],
 ) -> None:
     """Show what a budget buys: terms, items, people, hours, weeks, kept CATs, the interval of ss.
 
@@ -45,18 +61,20 @@ def plan(
 
 def _show(made: CampaignPlan, money: str) -> None:
     plan, of = made.plan, made.figures
-    rows = [[name, f"{each.mean:,.4g}", each.source] for name, each in of.items()]
+    rows = [[FIGURES[name], f"{each.mean:,.4g}", each.source] for name, each in of.items()]
     console.table("The plan is made from", ["", "value", "source"], rows)
     parts = [
-        [p.domain, p.terms, p.items, f"{p.kept:,.0f}", _range(p.kept_range), _half(p.ss)]
+        [p.domain, p.terms, f"{p.items:,}", f"{p.kept:,.0f}", _range(p.kept_range), _half(p.ss)]
         for p in (*plan.domains, plan.whole)
     ]
     paper = ["StereoSet", PAPER_TERMS, None, "about 26 a term, kind", None, _half(made.paper_ss)]
     console.table(f"What {money} buys", HEADS, [*parts, paper])
     known = [work for work, hours in plan.hours.items() if hours is not None]
+    low, high = plan.cost_range
+    spread = f", 95 % interval {_range(plan.cost_range, 2)}" if low < high else ""
     takes = [
         ["items", f"{plan.items} of each kind on a term, {plan.whole.items:,} in all"],
-        ["cost", f"{plan.cost:,.2f}, 95 % interval {_range(plan.cost_range, 2)}"],
+        ["cost", f"{plan.cost:,.2f}{spread}"],
         ["pay", ", ".join(f"{of[f'pay_{work}'].mean:g} to {work}" for work in plan.answers)],
         ["pay an hour", ", ".join(f"{wage:,.2f} to {work}" for work, wage in made.wage.items())],
         ["answers", ", ".join(f"{n:,.0f} to {work}" for work, n in plan.answers.items())],
@@ -66,7 +84,8 @@ def _show(made: CampaignPlan, money: str) -> None:
     ]
     console.table("What it takes", ["", ""], [[name, text or "not known"] for name, text in takes])
     changes = [[change, _half(half)] for change, half in made.narrower.items()]
-    console.table("What makes the interval of ss narrower", ["", "ss ±"], changes)
+    console.table("The interval of ss after a change of the plan", ["", "ss ±"], changes)
+    console.say("Rounds of review are not in the plan: pay_review × reviewers × terms.")
 
 
 def _range(ends: tuple[float, float], digits: int = 0) -> str:

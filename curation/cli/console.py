@@ -83,8 +83,6 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
             right.
     """
     grid = Table(
-        title=Text(f"\n{inert(title)}", style="bold"),
-        title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         padding=0,
@@ -95,7 +93,28 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
         grid.add_column(Text(inert(column)), justify="left" if words else "right", overflow="fold")
     for row in rows:
         grid.add_row(*(Text(inert(show(cell))) for cell in row))
+    out.print(f"\n{inert(title)}", style="bold", markup=False)
     out.print(grid, soft_wrap=False)
+
+
+def wide_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a table; as several, each with the first column, if a terminal is too narrow for one.
+
+    Args:
+        title: the table's title.
+        columns: the column headings.
+        rows: the cells, as in ``table``.
+    """
+    cells = [columns, *([show(cell) for cell in row] for row in rows)]
+    widths = [1 + max(map(len, column)) for column in zip(*cells, strict=True)]
+    parts: list[list[int]] = [[0]]
+    for n in range(1, len(columns)):
+        if len(parts[-1]) > 1 and sum(widths[k] for k in [*parts[-1], n]) > out.width + 1:
+            parts.append([0])
+        parts[-1].append(n)
+    for number, part in enumerate(parts):
+        name = f"{title}, continued" if number else title
+        table(name, [columns[n] for n in part], [[row[n] for n in part] for row in rows])
 
 
 def show(cell: Any) -> str:

@@ -103,7 +103,7 @@ def _show(planned: Planned) -> None:
         verb = "no longer counts" if labels == 1 else "no longer count"
         console.say(f"{amount(labels, 'label')} by {people} {verb}")
     else:
-        console.say("every label still counts, because no word changes")
+        console.say("no label is lost")
     if planned.is_cat and labels:
         console.say("it is a CAT now, and is not one until it has new labels")
     if planned.refused:

@@ -39,7 +39,10 @@ def study(
     with locked(campaign) as opened:
         chosen = round_files.the_round(opened, round)
         made = crowd.study(opened, chosen, places=places, id=id_)
-    (console.note if as_json else console.say)(made.form)
+    tell = console.note if as_json else console.say
+    tell(made.form)
+    if id_:
+        tell(f"\nkept: study {id_} brings people to {chosen.name}, and pays them this reward")
     if as_json:
         console.say_json(made.fields)
 
@@ -74,8 +77,9 @@ def approve(
         found = crowd.review(opened, chosen, reporter=console)
     if not as_json:
         rows = [(one.pseudonym, one.status, crowd.reasons()[why]) for one, why in found.left]
-        console.table(f"Not approved in {chosen.name}", ["person", "status", "reason"], rows)
-        console.say(f"complete: {amount(len(found.ready), 'submission')}")
+        if rows:
+            console.table(f"Not approved in {chosen.name}", ["person", "status", "reason"], rows)
+        console.say(f"complete: {amount(len(found.ready), 'submission')} in {chosen.name}")
     became: dict[str, str] = {}
     if found.asked and found.ready and (yes or (not as_json and typer.confirm("Approve them?"))):
         ids = [one.id for one in found.ready]

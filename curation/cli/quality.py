@@ -56,15 +56,21 @@ def quality(
         cells = [["" if cell is None else cell for cell in row.values()] for row in rows]
         sys.stdout.write(csv_text([list(_cells(PersonQuality(""))), *cells]))
         return
+    if not rows:
+        console.say("no answer counts yet")
+        return
     filled = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
-    console.table("People", filled, [[row[name] for name in filled] for row in rows])
+    console.wide_table("People", filled, [[row[name] for name in filled] for row in rows])
     for person in result.marked:
         for mark in person.marks:
             items = f"; see {', '.join(mark.items)}" if mark.items else ""
             means = thresholds()[mark.code]["means"]
             console.say(f"{person.person}: {mark.code} ({means}): {mark.evidence}{items}")
-    marked = amount(len(result.marked), "person is", "people are")
-    console.say(f"{marked} marked. Look at their answers before you decide; nobody is excluded")
+    if result.marked:
+        marked = amount(len(result.marked), "person is", "people are")
+        console.say(f"{marked} marked. Look at their answers before you decide; nobody is excluded")
+    else:
+        console.say("nobody is marked")
     if result.warning:
         console.warn(result.warning)
 

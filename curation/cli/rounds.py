@@ -281,6 +281,9 @@ def _show_wages(made: PayList, floor: float, currency: str) -> None:
             "set [rounds] wage_floor to see who earns less than you want to pay for an hour"
         )
         return
+    if not wages.below:
+        console.say(f"  nobody earns less than {money(earned(floor, 1))} {currency}")
+        return
     below = f"{wages.below} earn" if wages.below != 1 else "1 earns"
     console.say(
         f"  {below} less than {money(earned(floor, 1))} {currency}; "
@@ -401,7 +404,7 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
         ]
         for p in progress
     ]
-    console.table("Rounds", [*HEADS, currency], rows)
+    console.wide_table("Rounds", [*HEADS, currency], rows)
     if text := round_status.about_budget(campaign):
         console.say(text)
     for status, p in zip(statuses, progress, strict=True):
@@ -414,7 +417,7 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
         if text := round_status.about_waiting(campaign, p.round):
             console.say(f"  {text}")
         if when := open_platform(campaign, status.round).pulled_at():
-            console.say(f"  as of the pull at {when}")
+            console.say(f"  as of the pull at {when[:16].replace('T', ' ')} UTC")
     if text := about_marked(campaign, [round.name for round in rounds]):
         console.say(text)
 
@@ -527,7 +530,7 @@ def export(
     if exported.who_gets_which:
         console.say(f"who gets which: {exported.who_gets_which}")
     console.say(f"instructions: {exported.instructions}")
-    console.say(f"next: curation rounds import {chosen.name} FILE")
+    console.say(f"next: curation rounds import {chosen.name} FILE, or a folder of files")
 
 
 def import_(

@@ -140,7 +140,7 @@ def _show_entrances(
     """Print where people enter rounds, as when they were opened."""
     if reset and len(names) > 1:  # they may share a server, and only its last link works
         raise CurationError("--reset is for one round", "name one round of each server")
-    shown = []
+    shown, is_ours = [], False
     for name in names or (None,):
         round = round_files.the_round(campaign, name)
         made = open_platform(campaign, round, reporter=console).entrance(reset=reset)
@@ -150,8 +150,12 @@ def _show_entrances(
         if not as_json:
             console.heading(round.name)
             say_entrance(round.name, made)
+        is_ours |= round.platform == DEFAULT
     if as_json:
         console.say_json(shown)
+    elif is_ours:
+        with serving.opened_store(campaign) as store:
+            console.say(f"owner's page, for you alone: {serving.owner_link(store)}")
 
 
 def links(
@@ -167,7 +171,7 @@ def links(
 
     Without --count, --people or --everybody, the command makes none. It then shows where people
     enter: the common link of a round on our own pages, or the link to sign up on Label Studio and
-    the address of its tasks.
+    the address of its tasks. On our own pages it also shows the link to the owner's page.
 
     A person with a link can leave, come back on another device, and is the same person in every
     round. Send each person their own link. A person who has a link keeps it; it then opens

@@ -114,7 +114,7 @@ def _progress_line(progress: "Progress", currency: str) -> str:
     if progress.void:
         parts.append(f"{progress.void:,} void")
     if progress.cost_in_all:
-        parts.append(f"{progress.cost:,.0f} of {progress.cost_in_all:,.0f} {currency}")
+        parts.append(f"{progress.cost:,.2f} of {progress.cost_in_all:,.2f} {currency}")
     if progress.done_at and progress.state == "open":
         parts.append(f"done about {progress.done_at[:10]}")
     return ", ".join(parts)

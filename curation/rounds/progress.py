@@ -47,7 +47,7 @@ class Progress(NamedTuple):
         per_day: answers per day; None before there is a pace.
         done_at: when the last answer comes in at this pace; None before there is a pace.
         cost: pay for the answers that came in.
-        cost_in_all: pay for these and for the remaining answers.
+        cost_in_all: pay for these and for the remaining answers; a closed round gets no more.
     """
 
     round: str
@@ -287,6 +287,7 @@ def progress(
     is_validation = round.kind == "validation"
     done = sum(not n for id, n in lack.items() if id not in void)
     paid = len({(a.task, a.annotator) for a in answers if a.code not in NO_PAY})
+    more = remaining if round.state != "closed" else 0
     return Progress(
         round=round.name,
         kind=round.kind,
@@ -306,7 +307,7 @@ def progress(
         per_day=per_day,
         done_at=done_at,
         cost=float(earned(round.pay, paid)),
-        cost_in_all=float(earned(round.pay, paid + remaining)),
+        cost_in_all=float(earned(round.pay, paid + more)),
     )
 
 

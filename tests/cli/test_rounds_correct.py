@@ -93,7 +93,10 @@ def test_a_new_context_takes_the_words_along(desk: Desk) -> None:
 
 def test_what_changes_no_word_keeps_the_labels(desk: Desk) -> None:
     first = items(desk)[0]
-    said = correct(desk, first.id, "context", first.context.upper().replace("blank", "BLANK"))
+    text = first.context.upper().replace("blank", "BLANK")
+    asked = desk.run("rounds", "correct", first.id, "--field", "context", "--text", text, *WHO)
+    assert "no label is lost" in asked.out
+    said = correct(desk, first.id, "context", text)
     assert (said["labels_lost"], said["asked_in"], said["changed"]) == (0, [], {})
 
 

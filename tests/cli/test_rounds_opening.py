@@ -47,7 +47,8 @@ def read_round(path: Path) -> Round:
 def test_the_links_for_annotators_are_printed_whole(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = "https://writers.example.invalid/projects/7/data?labeling=1"
+    server = "https://writers.example.invalid"
+    address = f"{server}/projects/7/data?labeling=1"
     sign_up = f"https://writers.example.invalid/user/signup/?token={'0123456789abcdef' * 12}"
 
     class Server:
@@ -58,7 +59,8 @@ def test_the_links_for_annotators_are_printed_whole(
             return Published(round, address, sign_up)
 
     monkeypatch.setattr(running, "open_platform", lambda *_, **__: Server())
-    done = desk.run("rounds", "open", "intrasentence", "--name", "w2", "--term", "baker")
+    there = ("--platform", "label_studio", "--url", server)
+    done = desk.run("rounds", "open", "intrasentence", "--name", "w2", "--term", "baker", *there)
     assert done.code == 0, done.err
     assert f"for annotators: {address}\n" in done.out
     assert f"to sign up first: {sign_up}\n" in done.out

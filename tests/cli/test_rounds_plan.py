@@ -117,9 +117,9 @@ def test_the_table_has_the_sources_and_the_paper(desk: Desk) -> None:
     )
     text = " ".join(said.out.split())
     assert "What 100.00 USD buys" in text
-    assert "pay_label 0.5 campaign.toml" in text
-    assert "pay_write 0.25 the floor, 15.00 an hour (campaign.toml: 0)" in text
-    assert "write_seconds 60 pilot-w and Pilot-v; median 60" in text
+    assert "pay to label an item 0.5 campaign.toml" in text
+    assert "pay to write an item 0.25 the floor, 15.00 an hour (campaign.toml: 0)" in text
+    assert "seconds to write an item 60 pilot-w and Pilot-v; median 60" in text
     assert "StereoSet 321 – about 26 a term, kind – 1.2" in text
     assert "weeks give --people and --hours" in text
     assert "twice the budget" in text

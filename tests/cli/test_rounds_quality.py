@@ -14,7 +14,7 @@ from curation.files import CurationError
 from curation.rounds.people import pseudonyms, read_key
 from curation.steps.people import decide_on_person
 from curation.steps.rounds.fold import fold_answers
-from curation.steps.rounds.quality import about_marked, read_groups, read_quality
+from curation.steps.rounds.quality import Quality, about_marked, read_groups, read_quality
 from support.validating import Validating
 
 PATTERNS = ("sau", "usa", "aus", "asu", "uas", "sua")
@@ -78,6 +78,15 @@ def test_a_round_without_answers(forked: Any, root: Path) -> None:
     ran = forked("rounds", "quality", "nope", "-c", root)
     assert (ran.code, ran.out) == (1, "")
     assert f"round 'nope' has no answers\nfix:   rounds with answers: {name}" in ran.err
+
+
+def test_a_round_whose_answers_are_all_refused(
+    forked: Any, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nobody = Quality([], 0, 5)
+    monkeypatch.setattr("curation.steps.rounds.quality.read_quality", lambda *_: nobody)
+    ran = forked("rounds", "quality", "-c", root)
+    assert (ran.code, ran.out) == (0, "no answer counts yet\n")
 
 
 def test_the_line_of_the_status(root: Path) -> None:

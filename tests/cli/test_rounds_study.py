@@ -125,7 +125,9 @@ def test_the_fields_of_a_study(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_form_says_what_an_hour_pays(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     place(monkeypatch, Crowd([]))
     said = desk.does("rounds", "study", "v").out
-    assert f"Study URL: {LINK}\n" in said
+    assert f"Study URL: {LINK}\nProlific IDs" in said  # people elsewhere can open it
+    assert "\n  Content warning. You will read stereotypes about groups of people." in said
+    assert "<" not in said  # a form takes no HTML
     assert "  CDONE: COMPLETED, MANUALLY_REVIEW\n" in said
     assert "Approval rate, at least: 95\n" in said
     guess = "8 minutes for 4 tasks (45 s each: a guess, as there is no pilot; 255 s before)"
@@ -143,9 +145,12 @@ def test_the_form_says_what_an_hour_pays(desk: Desk, monkeypatch: pytest.MonkeyP
     said = desk.does("rounds", "study", "v", "--places", 10).out
     assert "Places: 10, one submission" in said
     assert "Estimated time: 6 minutes for 2 tasks" in said
+    assert "wage_floor" not in said
+    set_to(desk.root, "wage_floor = 0.0", "wage_floor = 15.0")
     set_to(desk.root, 'currency = "USD"', 'currency = "IDR"')
     said = desk.does("rounds", "study", "v").out
     assert "Prolific pays in GBP or USD, and not in IDR" in said
+    assert said.endswith("below your wage_floor, 15.00: bonuses bring people to it.\n")
 
 
 def test_fair_pay_is_said_to_be_fair(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,6 +159,8 @@ def test_opening_says_how_people_get_in(desk: Desk) -> None:
     serve = "next: curation rounds serve (nobody can open these links before)\n"
     assert said.endswith(f"{serve}next: curation rounds status review-1 --watch 60\n")
     assert desk.does("rounds", "links", "--count", 1).out.endswith(serve)
+    owner = r"\nowner's page, for you alone: http://127\.0\.0\.1:8100/owner/[0-9a-f]{32}\n$"
+    assert re.search(owner, desk.does("rounds", "links").out)
     said = desk.does("rounds", "open", "validation", "--name", "v").out
     assert "/join/" not in said
     assert "\npeople need personal links: curation rounds links v --count N\n" in said
@@ -245,8 +247,9 @@ def test_everybody_who_came_can_be_let_into_the_next_round_but_those_who_are_out
 def test_where_people_enter_is_shown_again(desk: Desk) -> None:
     assert "no round is open" in desk.refused("rounds", "links")
     common = desk.say("rounds", "open", "review")["address"]
-    done = desk.does("rounds", "links")
-    assert done.out.splitlines() == [
+    *lines, owner = desk.does("rounds", "links").out.splitlines()
+    assert owner.startswith("owner's page, for you alone: http://127.0.0.1:8100/owner/")
+    assert lines == [
         "review-1",
         f"for everybody: {common}",
         "for one person each: curation rounds links review-1 --count N",

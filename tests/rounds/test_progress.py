@@ -90,6 +90,9 @@ def test_figures_of_a_round() -> None:
     assert p.per_day == 6.0
     assert p.done_at == "2026-03-11T16:00:00.000Z"  # 4 of 6 a day: 16 hours
     assert (p.cost, p.cost_in_all) == (3.0, 5.0)  # 6 × 0.5, and 4 more
+    closed = round_of(state="closed")
+    p = figures(closed, tasks, answers, lack, {"t-1": 5, "t-2": 5}, votes)
+    assert (p.remaining, p.cost, p.cost_in_all) == (4, 3.0, 3.0)  # nobody is asked any more
 
 
 def test_the_cost_is_exact() -> None:

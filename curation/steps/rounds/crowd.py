@@ -52,7 +52,7 @@ def crowd_platform(campaign: Campaign, round: Round, reporter: Reporter = QUIET)
     if not place.study_link():
         raise CurationError(
             f"nobody can come from Prolific to round {round.name}",
-            "open a round on our own pages, with --prolific",
+            f"«curation rounds open {round.kind} --prolific» opens one on our own pages for them",
         )
     return place
 
@@ -94,7 +94,7 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
     places = places or round.people.people or (ceil(sum(asked) / cap) if cap else 0)
     if not places:
         raise CurationError(
-            f"round {round.name}: it is not known how many people it asks", "use --places N"
+            f"round {round.name}: it is not known how many people it asks", "say it with --places N"
         )
     tasks = max(1, min(cap or len(asked), len(asked), ceil(sum(asked) / places)))
     minutes, basis = _minutes(campaign, round, tasks)
@@ -107,6 +107,7 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
         "work": work,
         "required": shown(round.people),
         "currency": settings.currency,
+        "floor": settings.wage_floor,
         "places": places,
         "tasks": tasks,
         "minutes": minutes,

@@ -473,7 +473,7 @@ def about_budget(campaign: Campaign) -> str:
     over = f", {in_all - budget:,.2f} more than the budget" if in_all > budget else ""
     return (
         f"budget: {now:,.2f} of {budget:,.2f} {campaign.settings.rounds.currency} "
-        f"({now / budget:.0%}); with the answers still to come {in_all:,.2f}{over}"
+        f"({100 * now / budget:.0f} %); with the answers still to come {in_all:,.2f}{over}"
     )
 
 

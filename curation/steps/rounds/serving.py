@@ -63,6 +63,13 @@ def common_links(store: "Store") -> dict[str, str]:
     return {name: entry(store, plan) if plan else "" for name, plan in plans.items()}
 
 
+def owner_link(store: "Store") -> str:
+    """The link to the owner's page, for the owner alone."""
+    from curation.rounds.platforms.web.platform import address
+
+    return f"{address(store)}/owner/{store.owner_secret()}"
+
+
 # --- personal links -----------------------------------------------------------------------------
 
 
@@ -305,11 +312,10 @@ def serve(
             old = _lists_without(campaign, public) if public != before else []
             if new_link:
                 counts.renew_link(store)
-            owner = f"{public}/owner/{store.owner_secret()}"
             plans = map(store.plan, store.rounds())
             crowd = own.crowd is None and any(plan and plan.prolific for plan in plans)
             unchecked = platform.UNCHECKED if crowd else ""
-            ready(Serving(url, public, common_links(store), owner, old, unchecked))
+            ready(Serving(url, public, common_links(store), owner_link(store), old, unchecked))
         figures.begin()
 
     server.run(

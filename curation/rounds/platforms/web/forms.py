@@ -401,7 +401,7 @@ def expect(plan: Plan, tasks: int) -> list[str]:
         minutes = max(1, round(tasks * SECONDS[plan.kind] / 60))
         lines.append(say(web["overview_tasks"], n=tasks))
         lines.append(say(web["overview_time"], minutes=minutes))
-    told = [web["check_told"]] if plan.instruction_checks else []
+    told = [web["check_told"]] if plan.kind == "validation" and plan.instruction_checks else []
     return [*lines, *plan.texts["instruction"]["pay"], *told, web["overview_kept"]]
 
 

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from curation.files import CurationError
 from curation.reasons import REASONS
 from curation.records import Fields
-from curation.rounds.platforms.web import counts
+from curation.rounds.platforms.web import arrivals, counts
 from curation.rounds.platforms.web.counts import HOUR, Live
 from curation.rounds.platforms.web.platform import address, entry
 from curation.rounds.platforms.web.site import OWNER, Refusal, Site, Visit
@@ -84,8 +84,13 @@ class OwnerPages:
 
     def private(self, visit: Visit) -> Response:
         """Who is who: names, pseudonyms and personal links."""
+        claimed = arrivals.participants(self.store)
         people = [
-            (person, f"{address(self.store)}/p/{self.store.secret_of(person.id)}")
+            (
+                person,
+                claimed.get(person.id, ""),
+                f"{address(self.store)}/p/{self.store.secret_of(person.id)}",
+            )
             for person in self.store.people()
         ]
         return self._page(visit, "owner_private.html", people=people)

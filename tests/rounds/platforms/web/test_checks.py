@@ -174,6 +174,7 @@ def test_without_the_setting_and_in_other_rounds_there_are_no_checks(tmp_path: P
         for kind, changes in (("validation", {}), ("review", {"instruction_checks": SPAN})):
             put(store, plan(kind, **changes), 26, asked=1)
             one = made.person(f"{kind}-1").begin(f"{kind}-1")
+            assert said("check_told") not in one.get(f"/r/{kind}-1").text
             path, tasks = one.next(f"{kind}-1"), 0
             while "/t/t-" in path:
                 one.answer(path)

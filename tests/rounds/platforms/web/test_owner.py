@@ -14,7 +14,8 @@ import requests
 
 from curation.campaign import open_campaign
 from curation.files import CurationError
-from curation.rounds.platforms.web import counts
+from curation.rounds.platforms.web import arrivals, counts
+from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.owner import bar, over_time
 from curation.rounds.platforms.web.store import Store
 from curation.rounds.progress import Overview
@@ -329,6 +330,17 @@ def test_only_the_private_list_says_who_is_who(desk: Desk, served: Site) -> None
     for each in (*private, *secrets, *(person.pseudonym for person in people)):
         assert each in listed
     assert served.store.owner_secret() not in listed
+
+
+def test_people_from_prolific_are_listed_by_their_id_there(site: Site) -> None:
+    put(site.store, plan("review"), 1)
+    claim = Claim("c" * 24, "d" * 24, "e" * 24)
+    arrivals.enter(
+        site.store, "review-1", claim, ("unchecked", ""), pseudonym_of="p-{}".format, at=1.0
+    )
+    owner = Owner(site).open()
+    assert claim.participant not in owner.shows()
+    assert claim.participant in owner.post("/owner/private").text
 
 
 @pytest.mark.long
