@@ -159,8 +159,11 @@ def test_cost_against_the_budget(desk: Desk) -> None:
     (cost, all_) = (
         sum(s[k] for s in desk.say("rounds", "status")) for k in ("cost", "cost_in_all")
     )
-    line = f"budget: {cost:.2f} of 10.00 EUR ({100 * cost / 10:.0f} %); with the answers still to come "
-    assert f"{line}{all_:.2f}" in desk.does("rounds", "status", "v").out  # of all rounds
+    now = f"budget: {cost:.2f} of 10.00 EUR ({10 * cost:.0f} %)"
+    assert (
+        f"{now}; with the answers still to come {all_:.2f}"
+        in desk.does("rounds", "status", "v").out
+    )  # of all rounds
     set_to(desk.root, "budget = 10.0\n", "budget = 5.0\n")
     assert f"{all_ - 5:.2f} more than the budget" in desk.does("rounds", "status").out
 
