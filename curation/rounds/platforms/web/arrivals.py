@@ -123,6 +123,13 @@ def participants(store: Store) -> dict[str, str]:
     return {one.person: one.participant for one in select(store) if one.person}
 
 
+def is_named(store: Store, participant: str) -> bool:
+    """Whether the owner calls somebody so who did not come from Prolific."""
+    sql = "SELECT 1 FROM people WHERE name = ? COLLATE NOCASE AND id NOT IN "
+    sql += "(SELECT person FROM arrivals WHERE person IS NOT NULL)"
+    return store.one(sql, participant) is not None
+
+
 def provisional(store: Store) -> set[str]:
     """People who came from Prolific, and are not confirmed: they may be anybody."""
     sql = "SELECT person FROM arrivals JOIN people ON people.id = person WHERE name = ''"

@@ -80,6 +80,8 @@ class Arriving:
             worth = next(((one.standing, one.status) for one in known), ("unchecked", ""))
             # What is not confirmed must not contradict what came before.
             elsewhere = elsewhere or bool(others or (studies and claim.study not in studies))
+            if not crowd:  # nobody checks it later, and the archive would take them for that person
+                elsewhere = elsewhere or arrivals.is_named(self.store, claim.participant)
         if elsewhere or worth[0] == "forged":
             raise Refusal(403, "not_confirmed", plan=plan)
         if worth[0] == "returned":

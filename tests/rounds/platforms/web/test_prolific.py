@@ -407,6 +407,9 @@ def test_without_a_token_people_enter_and_nobody_is_another_ones_person(tmp_path
             said("not_confirmed_title")
         )
         assert standings(site) == [("unchecked", "")] * 2
+        site.person(ROUND, name="person-1")
+        named = come(site, token, Claim("s3", "Person-1", STUDY))
+        assert page(named) == said("not_confirmed_title")
 
 
 # --- how it ends --------------------------------------------------------------------------------
