@@ -7,7 +7,7 @@ import typer
 
 from curation.cli import console
 from curation.cli.options import Json, Where, locked
-from curation.steps.rounds.budget import PAPER_TERMS, CampaignPlan, Given, plan_campaign
+from curation.steps.rounds.budget import MOST, PAPER_TERMS, CampaignPlan, Given, plan_campaign
 
 HEADS = ("", "terms", "items", "kept CATs", "95 % interval", "ss ±")
 
@@ -18,7 +18,7 @@ def plan(
     pilot: list[str] | None = None,
     as_json: Json = False,
     *,
-    budget: Annotated[float, typer.Option(min=0.001)],
+    budget: Annotated[float, typer.Option(min=0.001, max=MOST)],
 ) -> None:
     """Show what a budget buys: terms, items, people, hours, weeks, kept CATs, the interval of ss.
 

@@ -415,8 +415,11 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
             console.say(f"  {text}")
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when}")
-    if text := about_marked(campaign, [round.name for round in rounds]):
-        console.say(text)
+    try:
+        if text := about_marked(campaign, [round.name for round in rounds]):
+            console.say(text)
+    except CurationError as error:
+        console.warn(f"nobody is marked: {error.what}; {error.fix}")
 
 
 def status_json(campaign: Campaign, status: RoundStatus) -> dict[str, Any]:

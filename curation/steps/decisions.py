@@ -322,7 +322,7 @@ def agreement_report(
         "retention": agreement.retention(voted, votes, terms),
         "gold": agreement.intent(voted, votes),
         "repeats": repeated._asdict(),
-        "failed_checks": _failed_checks(campaign, items, early),
+        "failed_checks": _failed_checks(campaign, [item for item, _ in of_data], early),
     }
 
 
@@ -335,7 +335,9 @@ def _failed_checks(
     failed = round_files.failed_people(campaign)
     if not failed:
         return None
-    counted, others = (read_counted(campaign, items, without=out) for out in ((), failed))
+    counted, others = (
+        read_counted(campaign, items, alone=True, without=out) for out in ((), failed)
+    )
     people = {*failed} & {*counted.labels["annotator"][counted.labels["code"] == ""]}
     if not people:
         return None

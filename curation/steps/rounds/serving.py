@@ -383,19 +383,25 @@ def _is_out(campaign: Campaign) -> Callable[[str], bool]:
 def overview(campaign: Campaign) -> Overview:
     """The figures of all rounds that were opened here, and of their people; reads folded files.
 
+    If the team's list of groups is damaged, there are none of people: those of a minority would be
+    wrong.
+
     Raises:
         CurationError: a file of a round is missing or damaged.
     """
     from curation.steps.rounds.quality import read_quality
 
-    rounds, people, settings, at = {}, {}, campaign.settings, now()
+    rounds, people, settings, at, problem = {}, {}, campaign.settings, now(), ""
     for round in round_files.map_rounds(campaign):
         status = round_status.read_status(campaign, round)
         rounds[round.name] = round_status.figures(campaign, status)
-        if status.answers:
-            people[round.name] = read_quality(campaign, round.name).people
+        try:
+            if status.answers:
+                people[round.name] = read_quality(campaign, round.name).people
+        except CurationError as error:
+            problem = f"{error.what}; {error.fix}"
     pay = settings.rounds
-    return Overview(settings.campaign.name, pay.currency, pay.budget, rounds, people, at)
+    return Overview(settings.campaign.name, pay.currency, pay.budget, rounds, people, at, problem)
 
 
 def _overview_of(root: Path) -> Overview:
@@ -453,7 +459,7 @@ class Overviews:
     def _files(self) -> list[tuple[str, int, int]]:
         """The name, time and inode of every file that the figures may depend on."""
         rounds, root = self.campaign.rounds, self.campaign.root
-        own = (*rounds.glob("*.jsonl"), *rounds.glob("*/*.json*"))
+        own = (*rounds.glob("*.jsonl"), *rounds.glob("*/*.json*"), rounds / "annotators.csv")
         paths = (root / SETTINGS, self.campaign.terms / "targets.jsonl", *sorted(own))
         stats = [(str(path), path.stat()) for path in paths if path.exists()]
         return [(name, stat.st_mtime_ns, stat.st_ino) for name, stat in stats]
