@@ -203,7 +203,8 @@ def _show(change: Change) -> None:
         console.say("  - backups, and the account on Label Studio or another platform")
         console.say("  - on our own pages, drafts in the person's own browser")
         console.say(
-            "  - tables in tasks/, lists for payment in 2-rounds/, and copies that you sent out"
+            "  - tables in tasks/, lists for payment and lines of annotators.csv in 2-rounds/, and "
+            "copies that you sent out"
         )
         console.say("  - the person's words quoted in other people's answers")
         for version in change.theirs:

@@ -87,10 +87,10 @@ def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
 
 
 def _excluded(campaign: Campaign) -> tuple[int, int]:
-    """How many people are excluded from the campaign, and how many have answered."""
-    out = standing.out(round_files.read_standing(campaign)).values()
+    """Of the people who have answered, how many are excluded, and how many there are."""
+    out = standing.out(round_files.read_standing(campaign))
     met = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
-    return sum(code == "excluded" for code, _ in out), len(met)
+    return sum(out.get(person.id, ("",))[0] == "excluded" for person in met), len(met)
 
 
 def about_removed(campaign: Campaign) -> str:
