@@ -8,12 +8,12 @@ import pytest
 
 from curation.campaign import open_campaign
 from curation.files import read_records
-from curation.records import Answer, Decision, Rejection, Task
+from curation.records import Answer, Decision, Item, Rejection, Task
 from curation.rounds.people import pseudonyms, read_key
 from curation.steps.decisions import agreement_report
 from curation.steps.rounds import round_files
 from support.commands import set_to
-from support.desk import Desk, label_row
+from support.desk import Desk, label_row, write_csv
 
 pytestmark = pytest.mark.long
 PEOPLE = ("cal", "dan", "eve", "fay", "gil")
@@ -55,12 +55,22 @@ def test_items_of_a_pilot_become_cats_only_if_the_settings_ask_for_it(desk: Desk
     assert {each.code for each in read_records(path / "rejected.jsonl", Rejection)} == {"pilot"}
     report = json.loads((path / "agreement.json").read_text("utf-8"))
     assert (report["items"]["in"], report["items"]["labels"], report["measures"]) == (0, 0, [])
+    # Somebody labels an association of a pilot twice.
+    item = desk.records("pilot-w/items.jsonl", Item)[0]
+    row = {"item_id": item.id, "validator": "zoe", "association": item.associations[0].sentence}
+    twice = [row | {"label": "stereotype", "answer_id": str(n)} for n in (1, 2)]
+    desk.say("import", "answers", write_csv(desk.out / "more.csv", twice), "--round", "more")
+    desk.does("decisions", "agreement")
+    said = json.loads((path / "agreement.json").read_text("utf-8"))["repeats"]
+    assert set(said.values()) == {0}
 
     set_to(desk.root, "pilots = false", "pilots = true")
     desk.does("decisions", "agreement")
     decisions = read_records(path / "decisions.jsonl", Decision)
     assert [each.reason for each in decisions].count(None) == 11
     assert json.loads((path / "agreement.json").read_text("utf-8"))["items"]["labels"] == 180
+    said = json.loads((path / "agreement.json").read_text("utf-8"))["repeats"]
+    assert said["labels"] == 1
 
 
 def test_pilots_label_items_of_pilots_and_no_other_round_does(desk: Desk) -> None:
