@@ -37,10 +37,7 @@ def plan(
     if not as_json:
         _show(made, f"{budget:,.2f} {currency}")
         return
-    plan = {**made.plan._asdict(), "whole": made.plan.whole._asdict()}
-    plan["domains"] = [part._asdict() for part in made.plan.domains]
-    figures = {name: vars(figure) for name, figure in made.figures.items()}
-    console.say_json({"currency": currency, **made._asdict(), "plan": plan, "figures": figures})
+    console.say_json({"currency": currency, **made._asdict()})
 
 
 def _show(made: CampaignPlan, money: str) -> None:

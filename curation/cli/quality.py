@@ -45,11 +45,7 @@ def quality(
     running.refresh_status(opened, reporter=console)
     result = read_quality(opened, round)
     if as_json:
-        people = [
-            {**person._asdict(), "marks": [mark._asdict() for mark in person.marks]}
-            for person in result.people
-        ]
-        console.say_json({"people": people, "excluded": result.excluded, "met": result.met})
+        console.say_json(result)
         return
     heads = _cells(PersonQuality(""))
     rows = [_cells(person) for person in result.people]

@@ -678,8 +678,8 @@ def open_(
                 "tasks": made.tasks,
                 "answers_asked": made.answers,
                 "people": round.people.model_dump(),
-                "address": made.address,
-                "sign_up": made.sign_up,
+                "address": made.entrance.address,
+                "sign_up": made.entrance.sign_up,
             }
         )
         return
@@ -692,7 +692,7 @@ def open_(
     if made.exchanges_tables:
         console.say(f"next: curation rounds export {round.name}")
         return
-    say_entrance(round.name, made)
+    say_entrance(made.entrance)
     console.say(f"next: curation rounds status {round.name} --watch 60")
 
 

@@ -87,14 +87,14 @@ def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
 
 
 def _excluded(campaign: Campaign) -> tuple[int, int]:
-    """Of the people who have answered, how many are excluded, and how many there are."""
+    """How many people who have answered are excluded, and how many have answered."""
     out = standing.out(round_files.read_standing(campaign))
     met = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
     return sum(out.get(person.id, ("",))[0] == "excluded" for person in met), len(met)
 
 
 def about_removed(campaign: Campaign) -> str:
-    """A warning if so many people are excluded that labels may become worse; else empty."""
+    """A warning if more people are excluded than marks.toml allows; else empty."""
     from curation.rounds.quality import thresholds
 
     excluded, met = _excluded(campaign)
