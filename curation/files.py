@@ -526,14 +526,19 @@ def dump_line(record: Record) -> bytes:
 
 
 def dump_json(content: Any, *, indent: bool = True) -> bytes:
-    """Plain data and paths as JSON; NaN and infinity become null."""
+    """Plain data, named tuples and paths as JSON; NaN and infinity become null."""
     options = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)
     try:
-        return orjson.dumps(content, os.fspath, options) + b"\n"
+        return orjson.dumps(content, _plain, options) + b"\n"
     except orjson.JSONEncodeError:  # a file name that is not UTF-8
         text = json.dumps(content, ensure_ascii=False, default=os.fspath)
         text = text.encode("utf-8", "replace").decode()
         return orjson.dumps(json.loads(text), option=options) + b"\n"
+
+
+def _plain(content: Any) -> Any:
+    as_dict = getattr(content, "_asdict", None)
+    return as_dict() if as_dict else os.fspath(content)
 
 
 def printable(text: str) -> str:

@@ -7,7 +7,7 @@ import typer
 
 from curation.cli import console
 from curation.cli.options import Json, Where, locked
-from curation.steps.rounds.budget import PAPER_TERMS, CampaignPlan, Given, plan_campaign
+from curation.steps.rounds.budget import MOST, PAPER_TERMS, CampaignPlan, Given, plan_campaign
 
 FIGURES = {
     "retention": "share of items that are kept",
@@ -30,7 +30,7 @@ HEADS = ("", "terms", "items", "kept CATs", "95 % interval", "ss ±")
 
 
 def plan(
-    budget: Annotated[float, typer.Option(min=0.001)],
+    budget: Annotated[float, typer.Option(min=0.001, max=MOST)],
     given: Given,
     campaign: Where = Path(),
     pilot: list[str] | None = None,
@@ -53,10 +53,7 @@ def plan(
     if not as_json:
         _show(made, f"{budget:,.2f} {currency}")
         return
-    plan = {**made.plan._asdict(), "whole": made.plan.whole._asdict()}
-    plan["domains"] = [part._asdict() for part in made.plan.domains]
-    figures = {name: vars(figure) for name, figure in made.figures.items()}
-    console.say_json({"currency": currency, **made._asdict(), "plan": plan, "figures": figures})
+    console.say_json({"currency": currency, **made._asdict()})
 
 
 def _show(made: CampaignPlan, money: str) -> None:

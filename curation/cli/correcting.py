@@ -10,6 +10,7 @@ from curation.cli.options import Json, Where, locked
 from curation.files import CurationError
 from curation.steps.corrections import Planned, correct_item
 from curation.steps.people import changed
+from curation.steps.rounds import round_files
 from curation.text.wording import amount
 
 
@@ -90,7 +91,9 @@ def correct(
     for name in done.asked:
         console.say(f"{name} asks for labels of the new words")
     if planned.labels and not done.asked:
-        console.say(f"next: curation rounds open validation --of {planned.correction.round}")
+        round = planned.correction.round
+        name = " --name pilot-again" if round in round_files.left_out_pilots(opened) else ""
+        console.say(f"next: curation rounds open validation --of {round}{name}")
 
 
 def _show(planned: Planned) -> None:
@@ -103,7 +106,7 @@ def _show(planned: Planned) -> None:
         verb = "no longer counts" if labels == 1 else "no longer count"
         console.say(f"{amount(labels, 'label')} by {people} {verb}")
     else:
-        console.say("no label is lost")
+        console.say("every label still counts")
     if planned.is_cat and labels:
         console.say("it is a CAT now, and is not one until it has new labels")
     if planned.refused:

@@ -37,7 +37,7 @@ def quality(
         as_csv: Print the table as CSV, unrounded.
     """
     from curation.rounds.quality import PersonQuality, thresholds
-    from curation.steps.rounds.quality import read_quality
+    from curation.steps.rounds.quality import about_removed, read_quality
 
     if as_csv and as_json:
         raise CurationError("--csv and --json cannot be combined", "choose one of them")
@@ -45,21 +45,18 @@ def quality(
     running.refresh_status(opened, reporter=console)
     result = read_quality(opened, round)
     if as_json:
-        people = [
-            {**person._asdict(), "marks": [mark._asdict() for mark in person.marks]}
-            for person in result.people
-        ]
-        console.say_json({"people": people, "excluded": result.excluded, "met": result.met})
+        console.say_json(result)
         return
+    heads = _cells(PersonQuality(""))
     rows = [_cells(person) for person in result.people]
     if as_csv:
         cells = [["" if cell is None else cell for cell in row.values()] for row in rows]
-        sys.stdout.write(csv_text([list(_cells(PersonQuality(""))), *cells]))
+        sys.stdout.write(csv_text([list(heads), *cells]))
         return
     if not rows:
         console.say("no answer counts yet")
         return
-    filled = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
+    filled = [name for name in heads if any(row[name] not in (None, "") for row in rows)]
     console.wide_table("People", filled, [[row[name] for name in filled] for row in rows])
     for person in result.marked:
         for mark in person.marks:
@@ -71,8 +68,8 @@ def quality(
         console.say(f"{marked} marked. Look at their answers before you decide; nobody is excluded")
     else:
         console.say("nobody is marked")
-    if result.warning:
-        console.warn(result.warning)
+    if warning := about_removed(opened):
+        console.warn(warning)
 
 
 PARTS: dict[str, tuple[str, ...]] = {

@@ -203,7 +203,8 @@ def _show(change: Change) -> None:
         console.say("  - backups, and the account on Label Studio or another platform")
         console.say("  - on our own pages, drafts in the person's own browser")
         console.say(
-            "  - tables in tasks/, lists for payment in 2-rounds/, and copies that you sent out"
+            "  - tables in tasks/, lists for payment and lines of annotators.csv in 2-rounds/, and "
+            "copies that you sent out"
         )
         console.say("  - the person's words quoted in other people's answers")
         for version in change.theirs:
@@ -418,8 +419,11 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
             console.say(f"  {text}")
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when[:16].replace('T', ' ')} UTC")
-    if text := about_marked(campaign, [round.name for round in rounds]):
-        console.say(text)
+    try:
+        if text := about_marked(campaign, [round.name for round in rounds]):
+            console.say(text)
+    except CurationError as error:
+        console.warn(f"nobody is marked: {error.what}; {error.fix}")
 
 
 def status_json(campaign: Campaign, status: RoundStatus) -> dict[str, Any]:
@@ -677,8 +681,8 @@ def open_(
                 "tasks": made.tasks,
                 "answers_asked": made.answers,
                 "people": round.people.model_dump(),
-                "address": made.address,
-                "sign_up": made.sign_up,
+                "address": made.entrance.address,
+                "sign_up": made.entrance.sign_up,
             }
         )
         return
@@ -691,7 +695,7 @@ def open_(
     if made.exchanges_tables:
         console.say(f"next: curation rounds export {round.name}")
         return
-    say_entrance(round.name, made)
+    say_entrance(made.entrance)
     console.say(f"next: curation rounds status {round.name} --watch 60")
 
 

@@ -16,7 +16,6 @@ from curation.rounds.platforms.interface import Published
 from curation.rounds.platforms.label_studio.local import ROLES, server_folder, servers_home
 from curation.steps.rounds import round_files, serving
 from curation.steps.rounds.round_status import DEFAULT, open_platform
-from curation.steps.rounds.running import OpenedRound
 from curation.text.wording import amount
 from curation.work.interrupts import SIGNALS
 
@@ -118,8 +117,9 @@ def command_for_links(round: str) -> str:
     return f"curation rounds links {round} --count N"
 
 
-def say_entrance(round: str, made: Published | OpenedRound) -> None:
+def say_entrance(made: Published) -> None:
     """Print where people enter a round; a link to sign up is printed whole, with its token."""
+    round = made.round.name
     if made.sign_up:
         console.say(f"for annotators: {made.address}")
         console.say(f"to sign up first: {made.sign_up}")
@@ -149,7 +149,7 @@ def _show_entrances(
         shown.append({"round": round.name, "address": made.address, "sign_up": made.sign_up})
         if not as_json:
             console.heading(round.name)
-            say_entrance(round.name, made)
+            say_entrance(made)
         is_ours |= round.platform == DEFAULT
     if as_json:
         console.say_json(shown)

@@ -186,11 +186,12 @@ def ss_half_width(terms: int, items: int, figures: Figures) -> float | None:
     units = terms * (1 - (1 - kept) ** items)
     if units < 2:
         return None
-    sizes = np.arange(1, items + 1)
-    ratios = (items - sizes + 1) / sizes * kept / (1 - kept)  # of the binomial's neighbours
+    most = min(items, MANY)  # with more, E(1/m) is in proportion to one over the items
+    sizes = np.arange(1, most + 1)
+    ratios = (most - sizes + 1) / sizes * kept / (1 - kept)  # of the binomial's neighbours
     chances = np.cumsum(np.log(ratios))
     chances = np.exp(chances - chances.max())
-    inverse = float((chances / sizes).sum() / chances.sum())
+    inverse = float((chances / sizes).sum() / chances.sum()) * most / items
     between = (figures["between"].mean / 100) ** 2
     within = max(share * (1 - share) - between, 0.0)
     n = share * (1 - share) * units / (between + within * inverse)

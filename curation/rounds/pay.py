@@ -239,8 +239,14 @@ def working_seconds(done: Iterable[Done], usual: Mapping[Job, float]) -> float |
 
 
 def hourly(amount: Decimal, seconds: float | None) -> Decimal | None:
-    """The pay for an hour of work, in cents; None if the time is not known, or is 0."""
-    return (amount * 3600 / Decimal(seconds)).quantize(CENTS) if seconds else None
+    """The pay for an hour of work, in cents; None if the time is not known, or under a second.
+
+    >>> str(hourly(Decimal("5.00"), 1200)), hourly(Decimal("5.00"), 1e-30)
+    ('15.00', None)
+    """
+    if seconds is None or seconds < 1:
+        return None
+    return (amount * 3600 / Decimal(seconds)).quantize(CENTS)
 
 
 def top_up(amount: Decimal, seconds: float | None, floor: float) -> Decimal | None:

@@ -97,6 +97,7 @@ class Overview(NamedTuple):
         rounds: each round's figures by its name, oldest first.
         people: by round each person's figures and marks, people with marks first.
         at: when the files were read, in ISO 8601.
+        problem: why there are no figures of people; empty if there are.
     """
 
     campaign: str
@@ -105,6 +106,7 @@ class Overview(NamedTuple):
     rounds: dict[str, RoundFigures]
     people: "dict[str, list[PersonQuality]]"
     at: str
+    problem: str = ""
 
 
 def refused_by_reason(answers: Iterable[Answer]) -> dict[str, int]:

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from curation.files import shipped
 from curation.formats.toml_files import read_toml
-from curation.records import GOLDS, Fields
+from curation.records import GOLDS, Fields, Typing
 from curation.stats.intervals import Interval, share_interval
+from curation.text.rules import grouped
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -67,6 +68,7 @@ class PersonQuality(NamedTuple):
         seconds: the median time of a task.
         pace: the median time relative to the usual time of the round: 1 is usual.
         pasted: the share of pasted characters among those of written texts; never a mark.
+        window_changes: how often they left the window while they wrote; never a mark.
         competence: the chance of a right label by Dawid and Skene's model.
         marks: why to look at their answers; empty for most people.
     """
@@ -86,6 +88,7 @@ class PersonQuality(NamedTuple):
     seconds: float | None = None
     pace: float | None = None
     pasted: float | None = None
+    window_changes: int | None = None
     competence: float | None = None
     marks: tuple[Mark, ...] = ()
 
@@ -101,7 +104,7 @@ def people_figures(
     answers: pd.DataFrame | None = None,
     *,
     groups: Mapping[str, str] = MappingProxyType({}),
-    pasted: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+    typing: Iterable[Typing] = (),
     intents: pd.DataFrame | None = None,
     marks: Mapping[str, Fields] | None = None,
 ) -> list[PersonQuality]:
@@ -114,7 +117,7 @@ def people_figures(
         answers: one row for each answer, with the columns annotator, round and seconds. None: one
             answer for each item that a person labelled in a round.
         groups: by person, the group that they belong to.
-        pasted: by person, how many characters of written texts they pasted, and how many they sent.
+        typing: how the texts of answers came about.
         intents: what the writers of items meant, as labels with the columns item, association and
             value. They are only used to see who copies the writers.
         marks: thresholds, in the form of ``thresholds()``; None for these.
@@ -138,11 +141,15 @@ def people_figures(
     copying = _copying(everything, [*people, WRITERS], np.append(teams, -1), limits)
     _, share, errors = dawid_skene(given.unit, given.who, given.value)
     times = _times(answers, people, limits)
+    typed = grouped((row.annotator, field) for row in typing for field in row.fields.values())
     figures = []
     for n, person in enumerate(people):
         figure = PersonQuality(person, groups.get(person, ""), int(counts[n].sum()), **times[n][0])
-        found, (from_elsewhere, sent) = times[n][1], pasted.get(person, (0, 0))
-        figure = figure._replace(pasted=min(1.0, from_elsewhere / sent) if sent else None)
+        found, fields = times[n][1], typed[person]
+        if sent := sum(field.characters for field in fields):
+            pasted = min(1.0, sum(field.pasted for field in fields) / sent)
+            left = sum(field.left for field in fields)
+            figure = figure._replace(pasted=pasted, window_changes=left)
         if figure.labels:
             shares = counts[n] / figure.labels
             some = shares[shares > 0]
@@ -398,12 +405,3 @@ def _copying(
             facts = {"same": n, "differ": differ, "other": people[q]}
             marks.setdefault(p, []).append(_mark(limits, "copying", facts, given.item[theirs]))
     return marks
-
-
-def too_many_removed(removed: int, people: int) -> bool:
-    """Whether so large a share of people is excluded that a warning is due (arXiv 2509.08217).
-
-    >>> too_many_removed(1, 20), too_many_removed(2, 20)
-    (False, True)
-    """
-    return removed > float(thresholds()["removed"]["above"]) * people

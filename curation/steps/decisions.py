@@ -306,7 +306,9 @@ def agreement_report(
             advance()
     other = {"count_repeats", "leave_out", "pilots", "trust_gold"}
     rules = settings.decisions.model_dump(exclude=other)
-    repeated = repeats(items, read_labels(campaign), **rules)
+    data, labels = [item for item, _ in of_data], read_labels(campaign)
+    labels = labels[labels["item"].isin([item.id for item in data])]
+    repeated = repeats(data, labels, **rules)
     return {
         "confidence": settings.agreement.confidence,
         "excluded": sorted(exclude),
@@ -322,7 +324,7 @@ def agreement_report(
         "retention": agreement.retention(voted, votes, terms),
         "gold": agreement.intent(voted, votes),
         "repeats": repeated._asdict(),
-        "failed_checks": _failed_checks(campaign, items, early),
+        "failed_checks": _failed_checks(campaign, data, early),
     }
 
 
@@ -335,7 +337,9 @@ def _failed_checks(
     failed = round_files.failed_people(campaign)
     if not failed:
         return None
-    counted, others = (read_counted(campaign, items, without=out) for out in ((), failed))
+    counted, others = (
+        read_counted(campaign, items, alone=True, without=out) for out in ((), failed)
+    )
     people = {*failed} & {*counted.labels["annotator"][counted.labels["code"] == ""]}
     if not people:
         return None

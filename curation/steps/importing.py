@@ -226,7 +226,7 @@ def import_answers(
     """Import writers' or validators' answers from a table; takes the campaign's lock itself.
 
     Answers to the tasks of a round that was opened here are imported by
-    ``curation.steps.rounds.sheets.import_round``.
+    ``curation.steps.rounds.sheets.import_tables``.
 
     Args:
         campaign: the campaign.

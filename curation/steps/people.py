@@ -19,7 +19,7 @@ from curation.steps.read import read_items, read_labels
 from curation.steps.release import versions
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import ANSWERS
-from curation.steps.rounds.quality import read_quality
+from curation.steps.rounds.quality import about_removed
 from curation.steps.rounds.round_status import open_platform
 from curation.steps.step import QUIET, Reporter, Step, current, last_run, run_steps
 from curation.text.times import now
@@ -235,7 +235,7 @@ def decide_on_person(
     if failure:
         old = "deleted" if action == "erase" else "left as they were"
         reporter.warn(f"not all results could be computed again: {failure}; the old ones are {old}")
-    if action == "exclude" and (warning := read_quality(campaign).warning):
+    if action == "exclude" and (warning := about_removed(campaign)):
         reporter.warn(warning)
     lost = cats - cats_now
     if action == "readmit":

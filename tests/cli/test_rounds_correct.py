@@ -1,5 +1,6 @@
 """Corrections of texts, withdrawals that ask, and folders of tables."""
 
+import json
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,20 @@ def test_what_changes_no_word_keeps_the_labels(desk: Desk) -> None:
     assert "no label is lost" in asked.out
     said = correct(desk, first.id, "context", text)
     assert (said["labels_lost"], said["asked_in"], said["changed"]) == (0, [], {})
+
+
+def test_a_correction_of_a_pilot_says_how_to_label_it_again(desk: Desk) -> None:
+    first = items(desk)[0]
+    desk.does("rounds", "close", "v")
+    path = desk.rounds / "w" / "round.json"
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"pilot": True}), "utf-8")
+    more = ("rounds", "correct", first.id, "--field", "stereotype", *WHO, "--yes", "--text")
+    said = desk.does(*more, "friendly").out
+    again = "curation rounds open validation --of w --name pilot-again"
+    assert f"next: {again}\n" in said
+    # Nobody has labelled the new word yet.
+    assert "every label still counts\n" in desk.does(*more, "nice").out
+    desk.does(*again.split()[1:], "--platform", "files")
 
 
 def test_an_item_that_came_without_a_task(desk: Desk) -> None:
@@ -226,8 +241,8 @@ def test_a_folder_of_tables(desk: Desk) -> None:
     tables = desk.tables("w2", ["eve", "fay"])
     folder = desk.out / "back"
     folder.mkdir()
-    for who, tasks in tables.items():
-        write_csv(folder / f"{who}.csv", [item_row(t, who, n) for n, t in enumerate(tasks)])
+    for name, (who, tasks) in zip(("eve.csv", "FAY.CSV"), tables.items(), strict=True):
+        write_csv(folder / name, [item_row(t, who, n) for n, t in enumerate(tasks)])
     write_csv(folder / "other.csv", [{"name": "x", "place": "y"}])
     write_csv(folder / "empty.csv", [row | {"annotator": ""} for row in tables["eve"]])
     (folder / "~$eve.xlsx").write_bytes(b"lock")
@@ -243,6 +258,6 @@ def test_a_folder_of_tables(desk: Desk) -> None:
     assert desk.say("rounds", "import", "w2", folder) == {
         **{"round": "w2", "new": 0, "known": 4, "refused": {}}
     }
-    for path in folder.glob("*.csv"):
+    for path in [*folder.glob("*.csv"), *folder.glob("*.CSV")]:
         path.unlink()
     assert "no table in it" in desk.refused("rounds", "import", "w2", folder)

@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from curation.campaign import open_campaign
 from curation.files import read_records
-from curation.records import Decision, Rejection
+from curation.records import Answer, Decision, Item, Rejection, Task
+from curation.rounds.people import pseudonyms, read_key
+from curation.steps.decisions import agreement_report
 from curation.steps.rounds import round_files
 from support.commands import set_to
-from support.desk import Desk, label_row
+from support.desk import Desk, label_row, write_csv
 
 pytestmark = pytest.mark.long
 PEOPLE = ("cal", "dan", "eve", "fay", "gil")
@@ -52,12 +55,22 @@ def test_items_of_a_pilot_become_cats_only_if_the_settings_ask_for_it(desk: Desk
     assert {each.code for each in read_records(path / "rejected.jsonl", Rejection)} == {"pilot"}
     report = json.loads((path / "agreement.json").read_text("utf-8"))
     assert (report["items"]["in"], report["items"]["labels"], report["measures"]) == (0, 0, [])
+    # Somebody labels an association of a pilot twice.
+    item = desk.records("pilot-w/items.jsonl", Item)[0]
+    row = {"item_id": item.id, "validator": "zoe", "association": item.associations[0].sentence}
+    twice = [row | {"label": "stereotype", "answer_id": str(n)} for n in (1, 2)]
+    desk.say("import", "answers", write_csv(desk.out / "more.csv", twice), "--round", "more")
+    desk.does("decisions", "agreement")
+    said = json.loads((path / "agreement.json").read_text("utf-8"))["repeats"]
+    assert set(said.values()) == {0}
 
     set_to(desk.root, "pilots = false", "pilots = true")
     desk.does("decisions", "agreement")
     decisions = read_records(path / "decisions.jsonl", Decision)
     assert [each.reason for each in decisions].count(None) == 11
     assert json.loads((path / "agreement.json").read_text("utf-8"))["items"]["labels"] == 180
+    said = json.loads((path / "agreement.json").read_text("utf-8"))["repeats"]
+    assert said["labels"] == 1
 
 
 def test_pilots_label_items_of_pilots_and_no_other_round_does(desk: Desk) -> None:
@@ -108,6 +121,44 @@ def test_a_plan_from_the_pilots_own_figures(desk: Desk) -> None:
     assert other["figures"]["retention"]["mean"] == 0.5
     assert other["figures"]["pay_write"]["mean"] == 0.5
     assert other["figures"]["labels"]["source"] == "Pilot-v (12 items)"
+
+
+def test_an_answer_that_is_sent_again_is_paid_once(desk: Desk) -> None:
+    pays = ("rounds", "plan", "--budget", "100", "--floor", "15")
+    again = desk.records("Pilot-v/tasks.jsonl", Task)[0].id
+    row = {"task_id": again, "annotator": "cal", "answer_id": "second", "label_1": "unrelated"}
+    desk.bring("Pilot-v", [row | {"label_2": "unrelated", "label_3": "unrelated"}], "again.csv")
+    answers = desk.records("Pilot-v/answers.jsonl", Answer)
+    assert [each.code for each in answers if each.code] == ["second_answer"]
+    assert desk.say(*pays)["figures"]["label_paid"]["mean"] == 1
+
+
+@pytest.mark.parametrize("given", [("--budget", "inf"), ("--budget", "1e300"), ("--floor", "inf")])
+def test_money_has_a_limit(forked: Any, tmp_path: Path, given: tuple[str, str]) -> None:
+    options = {"--budget": "500", "--floor": "15", **dict([given])}
+    new = Desk.make(forked, tmp_path / "c", ["baker"])
+    done = new.run("rounds", "plan", *TIMES, *(word for pair in options.items() for word in pair))
+    assert done.code == 2
+    assert given[0] in done.err
+
+
+def test_people_who_failed_checks_are_compared_on_the_same_items(desk: Desk) -> None:
+    """Two items of data with five labels each, all alike; three of four labels decide them, too."""
+    desk.open("intrasentence", "w", "--term", "baker")
+    desk.written("w", ["hal", "ivy"])
+    desk.open("validation", "v")
+    desk.bring("v", desk.labels("v", PEOPLE))
+    desk.does("decisions", "agreement")
+    campaign = open_campaign(desk.root)
+    who = pseudonyms(read_key(campaign.settings.campaign.id))("cal")
+    line = {"annotator": who, "shown": 2, "failed": 2}
+    (desk.rounds / "v" / "checks.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
+    failed = agreement_report(campaign, measures=["alpha"])["failed_checks"]
+    assert failed == {
+        "people": 1,
+        "all": {"labels": 30, "cats": 2, "gold": 100.0, "alpha": 1.0},
+        "without": {"labels": 24, "cats": 2, "gold": 100.0, "alpha": 1.0},
+    }
 
 
 def test_the_table_has_the_sources_and_the_paper(desk: Desk) -> None:

@@ -12,9 +12,18 @@ import pytest
 from curation.campaign import Campaign, open_campaign, protect
 from curation.files import CurationError
 from curation.rounds.people import pseudonyms, read_key
+from curation.steps.importing import import_answers
 from curation.steps.people import decide_on_person
+from curation.steps.rounds import quality as quality_step
 from curation.steps.rounds.fold import fold_answers
-from curation.steps.rounds.quality import Quality, about_marked, read_groups, read_quality
+from curation.steps.rounds.quality import (
+    Quality,
+    about_marked,
+    about_removed,
+    read_groups,
+    read_quality,
+)
+from curation.steps.rounds.serving import overview
 from support.validating import Validating
 
 PATTERNS = ("sau", "usa", "aus", "asu", "uas", "sua")
@@ -187,8 +196,55 @@ def test_a_damaged_list_of_groups(validating: Validating, text: str, problem: st
 
 def test_a_warning_if_more_than_one_in_twenty_is_excluded(validating: Validating) -> None:
     campaign = validating.campaign
-    assert read_quality(campaign).warning == ""
+    assert about_removed(campaign) == ""
     with campaign.lock(), pytest.warns(UserWarning, match="people excluded: 1 of 6; beyond"):
         decide_on_person(campaign, "v0@example.org", "exclude", "asleep")
     quality = read_quality(campaign)
     assert (quality.excluded, quality.met, len(quality.people)) == (1, 6, 4)
+
+
+def test_a_damaged_list_of_groups_hides_figures_of_people_alone(
+    forked: Any, validating: Validating
+) -> None:
+    campaign = validating.campaign
+    path = campaign.rounds / "annotators.csv"
+    path.write_text("annotator,group\nv0@example.org,\n", "utf-8")
+    problem = f"{path} line 2: annotator or group is empty"
+    ran = forked("rounds", "status", "-c", campaign.root)
+    assert ran.code == 0, ran.err
+    assert "v: nothing is missing" in ran.out
+    assert f"warning: nobody is marked: {problem}; fill in both" in " ".join(ran.err.split())
+    made = overview(campaign.root)
+    assert (list(made.rounds), made.people, made.problem) == (["v"], {}, f"{problem}; fill in both")
+    path.unlink()
+    assert len(overview(campaign.root).people["v"]) == 5
+    path.write_text("group\n", "utf-8")
+    ran = forked("rounds", "exclude", "v1@example.org", "--reason", "asleep", "-c", campaign.root)
+    assert ran.code == 0, ran.err
+    assert "people excluded: 1 of 6" in " ".join(ran.err.split())
+
+
+def test_a_campaign_in_which_nobody_labelled(
+    forked: Any, campaign: Campaign, tmp_path: Path
+) -> None:
+    row = {"domain": "profession", "target": "baker", "writer": "dora", "context": "A baker came."}
+    row |= {"stereotype": "He was kind.", "anti_stereotype": "He was rude."}
+    path = tmp_path / "own.jsonl"
+    path.write_bytes(orjson.dumps(row | {"unrelated": "It rains."}))
+    import_answers(campaign, path)
+    ran = forked("rounds", "quality", "-c", campaign.root)
+    assert ran.code == 0, ran.err
+    assert "0 people are marked" in ran.out
+    assert json.loads(forked("rounds", "quality", "-c", campaign.root, "--json").out) == {
+        **{"people": [], "excluded": 0, "met": 1}
+    }
+
+
+@pytest.mark.parametrize(("excluded", "warns"), [(0, False), (3, False), (4, True)])
+def test_a_warning_is_due_above_five_per_cent(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch, excluded: int, warns: bool
+) -> None:
+    monkeypatch.setattr(quality_step, "_excluded", lambda campaign: (excluded, 60))
+    assert bool(about_removed(campaign)) == warns
+    monkeypatch.setattr(quality_step, "_excluded", lambda campaign: (0, 0))
+    assert about_removed(campaign) == ""

@@ -323,3 +323,26 @@ def test_bonuses_are_listed_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) ->
     assert "bonus-v-5.csv: 'p-full,1,20' is not ID" in desk.refused(
         "rounds", "approve", "v", "--bonus"
     )
+
+
+def test_the_floor_counts_once_for_the_time_of_refused_answers(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four items of 30 seconds with breaks of 30 seconds, at 36 an hour: 210 seconds are 2.10.
+
+    p-full got 0.30 from the study. p-back had all refused: 2.10, and not 4 * 0.15 more.
+    """
+    set_to(desk.root, "wage_floor = 0.0", "wage_floor = 36.0")
+    labels = desk.labels("v", ["p-full", "p-back"])
+    for row in labels:
+        row |= {"label_1": "?"} if row["annotator"] == "p-back" else {}
+    desk.bring("v", labels)
+    found = [
+        submission(desk, "full"),
+        submission(desk, "back", standing="returned", status="RETURNED", outcome=""),
+    ]
+    place(monkeypatch, Crowd(found))
+    desk.does("rounds", "study", "v", "--places", 10, "--id", "s1")
+    desk.say("rounds", "approve", "v", "--bonus")
+    file = desk.rounds / "bonus-v-1.csv"
+    assert file.read_text("utf-8") == "p-full,1.80\np-back,2.10\n"

@@ -68,6 +68,12 @@ def test_more_money_buys_more_items_only_if_all_terms_have_theirs() -> None:
     assert make_plan(1000, terms, figures(), kinds=1).items == 83
     assert make_plan(9, {"a": 3}, figures()).items == 1  # one of each kind on one term
     assert make_plan(9, {"a": 3}, figures()).whole.ss is None
+    # More items of a term than a computer can list: CATs say less and less, terms do not.
+    most = make_plan(1e9, {"a": 3}, figures(between=5)).whole
+    assert most.items == 3 * 2 * (250_000_000 // 2 // 3)
+    assert most.ss == pytest.approx(ss_half_width(3, 100_000, figures(between=5)), rel=1e-3)
+    one, ten = (ss_half_width(300, n, figures(between=0)) for n in (5_000_000, 500_000))
+    assert one == pytest.approx(ten / 10**0.5, rel=1e-3)
     with pytest.raises(CurationError, match=r"7\.90 buys less than one item of each kind"):
         make_plan(7.9, terms, figures())
 

@@ -7,16 +7,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from curation.records import GOLDS
+from curation.records import GOLDS, FieldTyping, Typing
 from curation.rounds.quality import (
     PersonQuality,
     dawid_skene,
     people_figures,
     thresholds,
-    too_many_removed,
 )
 
 S, A, U = GOLDS
+
+
+def typed(*, pasted: int, characters: int, left: int = 0) -> Typing:
+    """How a text of the writer w came about."""
+    field = FieldTyping(keys=9, pasted=pasted, left=left, seconds=5.0, characters=characters)
+    return Typing(task="t", annotator="w", fields={"context": field})
 
 
 def labels(*rows: tuple[str, str, str, str], **columns: Any) -> pd.DataFrame:
@@ -71,14 +76,15 @@ def test_nobody_and_people_without_labels() -> None:
     empty = labels()
     assert people_figures(empty) == []
     answers = pd.DataFrame({"annotator": ["w", "w"], "round": "r", "seconds": [10.0, np.nan]})
-    [writer] = people_figures(empty, answers, pasted={"w": (30, 120)})
-    assert writer == PersonQuality("w", tasks=2, seconds=10.0, pasted=0.25)
+    typing = [typed(pasted=30, left=1, characters=100), typed(pasted=0, left=2, characters=20)]
+    [writer] = people_figures(empty, answers, typing=typing)
+    assert writer == PersonQuality("w", tasks=2, seconds=10.0, pasted=0.25, window_changes=3)
 
 
 def test_pasted_text_is_a_figure_and_no_mark_and_at_most_all() -> None:
     answers = pd.DataFrame({"annotator": ["w"], "round": "r", "seconds": [10.0]})
-    [writer] = people_figures(labels(), answers, pasted={"w": (500, 120)})
-    assert (writer.pasted, writer.marks) == (1.0, ())
+    [writer] = people_figures(labels(), answers, typing=[typed(pasted=500, characters=120)])
+    assert (writer.pasted, writer.window_changes, writer.marks) == (1.0, 0, ())
 
 
 def test_runs_of_labels_and_of_positions() -> None:
@@ -229,8 +235,3 @@ def test_dawid_skene_with_one_step_by_hand() -> None:
     chance, _, _ = dawid_skene(unit, who, value, iterations=1)
     assert chance[1, :2] == pytest.approx([0.5, 0.5])
     assert chance[0, 0] == pytest.approx(1)
-
-
-def test_a_warning_is_due_above_five_per_cent() -> None:
-    assert [too_many_removed(n, 60) for n in (0, 3, 4)] == [False, False, True]
-    assert not too_many_removed(0, 0)

@@ -13,7 +13,7 @@ from curation.records import Task
 from curation.steps.importing import import_answers
 from curation.steps.rounds.round_files import read_round
 from curation.steps.rounds.running import open_round
-from curation.steps.rounds.sheets import export_round, import_round, read_answers
+from curation.steps.rounds.sheets import export_round, import_tables
 from support.desk import STUDY
 
 WORDS = {"stereotype": "warm", "anti_stereotype": "cold", "unrelated": "round"}
@@ -63,6 +63,8 @@ class Validating:
 
     def bring(self, answers: Path | Iterable[dict[str, Any]]) -> Any:
         """Import answers, or a table of them."""
-        rows, place = read_answers(answers) if isinstance(answers, Path) else ([*answers], None)
+        path = answers if isinstance(answers, Path) else self.folder / "answers.jsonl"
+        if path != answers:
+            path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in answers))
         with self.campaign.lock():
-            return import_round(self.campaign, self.round, rows, place=place)
+            return import_tables(self.campaign, self.round, path)[0]

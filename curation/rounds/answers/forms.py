@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
+from itertools import permutations
 from typing import Any, Literal, NamedTuple, get_args
 
 import orjson
@@ -305,8 +306,8 @@ def _page(payload: Mapping[str, Any], position: int) -> _Answer:
     why = text_of(payload, "skipped")
     late, arrival = bool(payload.get("late")), text_of(payload, "arrival")
     answer = _Answer(row, position, bool(why), late=late, arrival=arrival, why=why)
-    order = tuple(payload.get("order") or ())
-    return answer._replace(order=order) if sorted(map(str, order)) == ["1", "2", "3"] else answer
+    orders = (order for order in permutations((1, 2, 3)) if [*order] == payload.get("order"))
+    return answer._replace(order=next(orders, answer.order))
 
 
 def read(

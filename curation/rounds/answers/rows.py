@@ -333,6 +333,9 @@ def seconds_of(row: Mapping[str, Any]) -> float | None:
     return _duration(text) if text else None
 
 
+LONGEST_TIME = 1e8  # about three years, in seconds: a page can stay open for long
+
+
 @lru_cache(maxsize=10_000)
 def _duration(text: str) -> float:
     hours, minutes, rest = 0, 0, text
@@ -342,7 +345,7 @@ def _duration(text: str) -> float:
         seconds = float(rest.replace(",", ".")) + 60 * minutes + 3600 * hours
     except ValueError:
         raise UnusableError("bad_value", "seconds is not a number of seconds") from None
-    if not 0 <= seconds < float("inf"):
+    if not 0 <= seconds < LONGEST_TIME:
         raise UnusableError("bad_value", "seconds is not a duration")
     return seconds
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.records import VALUES, Kind, Round
-from curation.rounds.pay import NO_PAY
+from curation.rounds.pay import LONGEST, in_round
 from curation.settings import PAPER
 from curation.steps import read
 from curation.steps.rounds import round_files
@@ -24,15 +24,15 @@ from curation.text.rules import WORK, Work, grouped
 if TYPE_CHECKING:
     from curation.rounds.budget import Figure, PilotItem, Plan
 
-PATIENCE = 5  # a task longer than this many medians counts as this long: the person was away
+MOST = 1_000_000_000  # the largest number that a plan is made from
 PAPER_KEPT, PAPER_AGREEMENT = 0.83, 0.785  # ACL §4.3; the mean of Table 10
 PAPER_TERMS, PAPER_CATS = 321, 26  # ACL Table 1: terms; kept CATs of a term and kind
 BY_DOMAIN = {"gender": 40, **{name: of["top"] for name, of in PAPER.items() if "top" in of}}
 """The paper's terms by domain (ACL Table 1)."""
 
-Positive = Annotated[float | None, Field(ge=0.001)]
+Positive = Annotated[float | None, Field(ge=0.001, le=MOST)]
 Share = Annotated[float | None, Field(ge=0.01, le=1)]
-Number = Annotated[int | None, Field(ge=1)]
+Number = Annotated[int | None, Field(ge=1, le=MOST)]
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,14 @@ def _figures(
     campaign: Campaign, given: Given, pilots: Sequence[Round]
 ) -> tuple["dict[str, Figure]", dict[Work, float]]:
     """The figures, but for the pay; and the median times by kind of work."""
-    from curation.rounds.budget import Figure, drawn_items, expected, label_figures, paid_figure
+    from curation.rounds.budget import (
+        DONE_FOR,
+        Figure,
+        drawn_items,
+        expected,
+        label_figures,
+        paid_figure,
+    )
 
     settings, decisions = campaign.settings.rounds, campaign.settings.decisions
     items = _pilot_items(campaign, pilots)
@@ -227,16 +234,23 @@ def _figures(
     for name, value in (("fee", given.fee / 100), ("ss", given.ss), ("between", given.between)):
         figures[name] = Figure(value, "option, or its default")
     medians: dict[Work, float] = {}
-    for work, found in _pilot_answers(campaign, pilots).items():
-        people = list(found.paid)
+    for work in DONE_FOR:
+        done = [
+            answer
+            for each in pilots
+            if WORK[each.kind] == work
+            for answer in in_round(
+                each.name, each.kind, round_files.read_answers(campaign, each.name)
+            )
+        ]
+        theirs = grouped((answer.person, answer.accepted) for answer in done).values()
         figures[f"{work}_paid"] = Figure(1.0, before)
-        if len(people) > 1 and found.accepted.total():
-            paid, accepted = ([of[person] for person in people] for of in found[:2])
-            figures[f"{work}_paid"] = paid_figure(paid, accepted, pilot)
+        if len(theirs) > 1 and any(map(any, theirs)):
+            figures[f"{work}_paid"] = paid_figure([*map(len, theirs)], [*map(sum, theirs)], pilot)
         said = getattr(given, f"{work}_seconds", None)
-        if times := [said] if said else found.seconds:
+        if times := [said] if said else [d.seconds for d in done if d.accepted and d.seconds]:
             medians[work] = median(times)
-            mean = sum(min(time, PATIENCE * medians[work]) for time in times) / len(times)
+            mean = sum(min(time, LONGEST * medians[work]) for time in times) / len(times)
             source = "given" if said else f"{pilot}; median {medians[work]:.0f}"
             figures[f"{work}_seconds"] = Figure(mean, source)
     return figures, medians
@@ -254,34 +268,6 @@ def _pilots(campaign: Campaign, named: Sequence[str], reporter: Reporter) -> lis
     if rounds:
         fold_answers(campaign, reporter=reporter)
     return [each for each in rounds if each.name in answered and each.kind != "review"]
-
-
-class Pilot(NamedTuple):
-    """What pilots showed of a kind of work, by person.
-
-    Attributes:
-        paid: how many answers of a person are paid.
-        accepted: how many of these were accepted.
-        seconds: the times of accepted answers.
-    """
-
-    paid: Counter[str]
-    accepted: Counter[str]
-    seconds: list[float]
-
-
-def _pilot_answers(campaign: Campaign, pilots: Sequence[Round]) -> dict[Work, Pilot]:
-    """What pilots showed, by kind of work."""
-    shown: dict[Work, Pilot] = {"write": Pilot(Counter(), Counter(), [])}
-    shown["label"] = Pilot(Counter(), Counter(), [])
-    for pilot in pilots:
-        of = shown[WORK[pilot.kind]]
-        for answer in round_files.read_answers(campaign, pilot.name):
-            of.paid[answer.annotator] += answer.code not in NO_PAY
-            of.accepted[answer.annotator] += answer.code is None
-            if answer.code is None and answer.seconds:
-                of.seconds.append(answer.seconds)
-    return shown
 
 
 def _pilot_items(campaign: Campaign, pilots: Sequence[Round]) -> "list[PilotItem]":

@@ -262,7 +262,8 @@ def list_bonus(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) 
         row = rows.get(one.pseudonym)
         if row is None or one.standing in ("forged", "unknown"):
             continue
-        owed = Decimal(row["amount"]) + Decimal(row.get("top_up") or 0)
+        accepted = Decimal(row["amount"])
+        owed = accepted + Decimal(row["top_up"] or 0)
         is_gone = one.standing == "returned"
         if row["standing"] == "excluded":
             left["excluded"] += 1
@@ -271,7 +272,9 @@ def list_bonus(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) 
         elif one.status == APPROVED or (one.outcome == "finished" and not is_gone):
             new[one.participant] = new.get(one.participant, owed) - Decimal(str(round.reward))
         elif is_gone and one.status != "REJECTED":
-            new.setdefault(one.participant, owed + Decimal(row["amount_refused"]))
+            # The floor is for all of the time, so a top-up has the pay of refused answers in it.
+            sent = accepted + Decimal(row["amount_refused"])
+            new.setdefault(one.participant, max(owed, sent))
         else:
             left["rejected" if is_gone else one.outcome or "under_way"] += 1
     new = {who: (sum_ - before[who]).quantize(CENTS, ROUND_HALF_UP) for who, sum_ in new.items()}

@@ -35,15 +35,6 @@ class Quality(NamedTuple):
         """The people who have marks."""
         return [person for person in self.people if person.marks]
 
-    @property
-    def warning(self) -> str:
-        """A warning if too large a share of people is excluded, else empty."""
-        from curation.rounds.quality import too_many_removed
-
-        text = f"people excluded: {self.excluded} of {self.met}; beyond about 5 %, labels became "
-        text += "worse with every method that was tested (arXiv 2509.08217)"
-        return text if too_many_removed(self.excluded, self.met) else ""
-
 
 def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
     """Everybody's figures and marks, from items, labels and answers as they are on disk.
@@ -89,23 +80,30 @@ def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
         labels,
         pd.concat(tables),
         groups=read_groups(campaign),
-        pasted=_pasted(campaign, names),
+        typing=[row for name in names for row in round_files.read_typing(campaign, name)],
         intents=pd.DataFrame(meant, columns=["item", "association", "value"]),
     )
-    out = standing.out(round_files.read_standing(campaign)).values()
+    return Quality(people, *_excluded(campaign))
+
+
+def _excluded(campaign: Campaign) -> tuple[int, int]:
+    """How many people who have answered are excluded, and how many have answered."""
+    out = standing.out(round_files.read_standing(campaign))
     met = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
-    return Quality(people, sum(code == "excluded" for code, _ in out), len(met))
+    return sum(out.get(person.id, ("",))[0] == "excluded" for person in met), len(met)
 
 
-def _pasted(campaign: Campaign, rounds: list[str]) -> dict[str, tuple[int, int]]:
-    """By person, how many characters of written texts they pasted, and how many they sent."""
-    sums: dict[str, tuple[int, int]] = {}
-    for row in (row for name in rounds for row in round_files.read_typing(campaign, name)):
-        pasted, sent = sums.get(row.annotator, (0, 0))
-        fields = row.fields.values()
-        pasted += sum(field.pasted for field in fields)
-        sums[row.annotator] = pasted, sent + sum(field.characters for field in fields)
-    return sums
+def about_removed(campaign: Campaign) -> str:
+    """A warning if more people are excluded than marks.toml allows; else empty."""
+    from curation.rounds.quality import thresholds
+
+    excluded, met = _excluded(campaign)
+    if excluded <= thresholds()["removed"]["above"] * met:
+        return ""
+    return (
+        f"people excluded: {excluded} of {met}; beyond about 5 %, labels became worse with every "
+        "method that was tested (arXiv 2509.08217)"
+    )
 
 
 def read_groups(campaign: Campaign) -> dict[str, str]:
@@ -152,6 +150,9 @@ def about_marked(campaign: Campaign, rounds: list[str]) -> str:
     Args:
         campaign: the campaign.
         rounds: the rounds whose status is shown; with one, its people are meant.
+
+    Raises:
+        CurationError: the team's list of groups is damaged.
     """
     name = rounds[0] if len(rounds) == 1 else None
     if read.no_answers(campaign) or (name and name not in campaign.round_names()):

@@ -31,7 +31,7 @@ from curation.records import (
     Term,
 )
 from curation.rounds import pages, people, plan
-from curation.rounds.platforms.interface import Demand
+from curation.rounds.platforms.interface import Demand, Published
 from curation.settings import DecisionSettings
 from curation.steps import read, terms
 from curation.steps import terms as term_files
@@ -414,20 +414,13 @@ def _append(campaign: Campaign, columns: tuple[str, ...], lines: list[dict[str, 
 
 
 class OpenedRound(NamedTuple):
-    """A round that was opened: its tasks, the answers asked for, the addresses for annotators.
-
-    ``is_dead`` says that nobody can open links to it yet, because its server never ran;
-    ``is_study``, that its address is that of a study on a crowd platform.
-    """
+    """A round that was opened: its tasks, the answers asked for, and where annotators enter."""
 
     round: Round
     tasks: int
     answers: int
-    address: str
-    sign_up: str
     exchanges_tables: bool
-    is_dead: bool
-    is_study: bool
+    entrance: Published
 
 
 class NewAnswers(NamedTuple):
@@ -528,14 +521,13 @@ def open_round(
     place = open_platform(campaign, round, url=address, **link, reporter=reporter)
     if common_link and round.kind == "validation":
         reporter.warn("one person with two browsers can label an item twice")
-    round, shown, sign_up, is_dead, study = place.publish(status.tasks, asked)
+    entrance = place.publish(status.tasks, asked)
+    round = entrance.round
     if round.state != "open":
         round = round.model_copy(update={"state": "open", "closed_at": None})
         round_files.write_round(campaign, round)
     tasks, answers = len(status.tasks), sum(status.asked.values())
-    return OpenedRound(
-        round, tasks, answers, shown, sign_up, place.exchanges_tables, is_dead, study
-    )
+    return OpenedRound(round, tasks, answers, place.exchanges_tables, entrance)
 
 
 def _begun(

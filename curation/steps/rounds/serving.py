@@ -392,19 +392,25 @@ def overview(root: Path) -> Overview:
 
     It reads folded files.
 
+    If the team's list of groups is damaged, there are none of people: those of a minority would be
+    wrong.
+
     Raises:
         CurationError: a file of a round is missing or damaged.
     """
     from curation.steps.rounds.quality import read_quality
 
-    rounds, people, at, campaign = {}, {}, now(), open_campaign(root)
+    rounds, people, at, problem, campaign = {}, {}, now(), "", open_campaign(root)
     for round in round_files.map_rounds(campaign):
         status = round_status.read_status(campaign, round)
         rounds[round.name] = round_status.figures(campaign, status)
-        if status.answers:
-            people[round.name] = read_quality(campaign, round.name).people
+        try:
+            if status.answers:
+                people[round.name] = read_quality(campaign, round.name).people
+        except CurationError as error:
+            problem = f"{error.what}; {error.fix}"
     name, pay = campaign.settings.campaign.name, campaign.settings.rounds
-    return Overview(name, pay.currency, pay.budget, rounds, people, at)
+    return Overview(name, pay.currency, pay.budget, rounds, people, at, problem)
 
 
 class Overviews:
@@ -458,7 +464,7 @@ class Overviews:
     def _files(self) -> list[tuple[str, int, int]]:
         """The name, time and inode of every file that the figures may depend on."""
         rounds, root = self.campaign.rounds, self.campaign.root
-        own = (*rounds.glob("*.jsonl"), *rounds.glob("*/*.json*"))
+        own = (*rounds.glob("*.jsonl"), *rounds.glob("*/*.json*"), rounds / "annotators.csv")
         paths = (root / SETTINGS, self.campaign.terms / "targets.jsonl", *sorted(own))
         stats = [(str(path), path.stat()) for path in paths if path.exists()]
         return [(name, stat.st_mtime_ns, stat.st_ino) for name, stat in stats]

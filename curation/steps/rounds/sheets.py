@@ -373,43 +373,6 @@ def _dealt(
     return {person: [(by_id[id], 1) for id in ids] for person, ids in assigned.items() if ids}
 
 
-def import_round(
-    campaign: Campaign,
-    round: Round,
-    rows: Sequence[dict[str, Any]],
-    *,
-    consent: str = "",
-    dates: Order | None = None,
-    place: "TablePlace | None" = None,
-    reporter: Reporter = QUIET,
-) -> NewAnswers:
-    """Add answers to a round's tasks to its archive, and fold them into items and labels.
-
-    A row of a table for anybody in which nobody wrote anything is not an answer, and is left out.
-    If the table names one person, rows with answers and without an id are that person's.
-
-    Args:
-        campaign: the campaign.
-        round: an open round on a platform that exchanges tables.
-        rows: the rows of a table, by column.
-        consent: the version of the consent text to which all people in the table agreed
-            elsewhere; empty if the rows say it, or nobody was asked.
-        dates: what comes first in a date such as 3/4/2026; by default the other dates settle it.
-        place: where the rows are, for messages.
-        reporter: where warnings and progress go.
-
-    Raises:
-        CurationError: the round is not of this kind or is not open, no row has an answer to it or
-            is about one of its tasks, a column has slipped down a row, a date could be two days, or
-            no round of the campaign has shown that version of the consent text.
-    """
-    check_takes_tables(campaign, round, "take tables", back=True)
-    before = round_files.refusals(campaign)
-    counts = _deliver(campaign, round, rows, place, consent, dates, reporter)
-    fold_answers(campaign, reporter=reporter)
-    return new_answers(campaign, round, counts, before)
-
-
 def import_tables(
     campaign: Campaign,
     round: Round,
@@ -419,23 +382,36 @@ def import_tables(
     dates: Order | None = None,
     reporter: Reporter = QUIET,
 ) -> tuple[NewAnswers, dict[Path, CurationError]]:
-    """Add the answers of a table, or of all tables in a folder, as ``import_round`` does.
+    """Add the answers of a table, or of all in a folder, to a round's archive, and fold them.
 
-    In a folder, lists of who gets which are left out, and so are hidden files and those that a
-    spreadsheet program keeps beside an open workbook.
+    A row of a table for anybody in which nobody wrote anything is not an answer, and is left out.
+    If a table names one person, rows with answers and without an id are that person's. In a folder,
+    lists of who gets which are left out, and so are hidden files and those that a spreadsheet
+    program keeps beside an open workbook.
+
+    Args:
+        campaign: the campaign.
+        round: an open round on a platform that exchanges tables.
+        file: the table, or the folder.
+        consent: the version of the consent text to which all people in the tables agreed
+            elsewhere; empty if the rows say it, or nobody was asked.
+        dates: what comes first in a date such as 3/4/2026; by default the other dates settle it.
+        reporter: where warnings and progress go.
 
     Returns:
         What came in; and the tables of a folder that could not be imported, each with its error.
 
     Raises:
-        CurationError: the table cannot be imported, there is none in the folder, or the round takes
-            none.
+        CurationError: the round is not of this kind or is not open, or there is no table in the
+            folder; or, of a table that is named, no row has an answer to the round or is about one
+            of its tasks, a column has slipped down a row, a date could be two days, or no round of
+            the campaign has shown that version of the consent text.
     """
     check_takes_tables(campaign, round, "take tables", back=True)
     tables = [file]
     if file.is_dir():
-        found = (path for ending in TABLES for path in file.glob(f"[!.~]*{ending}"))
-        tables = sorted(path for path in found if LIST not in path.name)
+        found = (path for path in file.iterdir() if path.suffix.casefold() in TABLES)
+        tables = sorted(p for p in found if p.name[0] not in ".~" and LIST not in p.name)
     if not tables:
         raise CurationError(f"{file}: no table in it", f"put {', '.join(TABLES)} files there")
     before, counts = round_files.refusals(campaign), Counter[str]()

@@ -246,7 +246,9 @@ def test_an_answer_from_our_pages_has_canonical_names_only() -> None:
     )
 
 
-@pytest.mark.parametrize("order", [[3, 1, 2], [1, 2, 3], [2, 0, 1], [1, 1, 2], "3", None])
+@pytest.mark.parametrize(
+    "order", [[3, 1, 2], [1, 2, 3], [2, 0, 1], [1, 1, 2], "3", None, 7, ["3", "1", "2"]]
+)
 def test_labels_are_in_the_order_in_which_the_person_saw_the_texts(order: Any) -> None:
     seen = order if order == [3, 1, 2] else [1, 2, 3]  # others are no orders
     result = labelled([PAGE | MARKS | {"order": order}], source="web")

@@ -62,7 +62,7 @@ BAD: list[tuple[str, list[Row]]] = [
     ("bad_value", [written(kind="poem")]),
     ("bad_value", [written(submitted_at="yesterday")]),
     ("bad_value", [written(updated_at="0001-01-01T00:00:00+05:00")]),
-    *(("bad_value", [written(seconds=odd)]) for odd in ("soon", "-1", "inf", "nan")),
+    *(("bad_value", [written(seconds=odd)]) for odd in ("soon", "-1", "inf", "nan", "1e300")),
     ("bad_value", [written(target=["baker"])]),
     ("bad_value", [written() | {"": ["one cell too many"]}]),
     ("unknown_domain", [written(domain="hobby")]),

@@ -101,6 +101,7 @@ class OwnerPages:
         overview, problem = None, ""
         try:
             overview = self.services.overview()
+            problem = overview.problem if overview else ""
         except CurationError as error:
             problem = f"{error.what}; {error.fix}" if error.fix else error.what
         live = counts.live(self.store, visit.now)

@@ -209,6 +209,16 @@ def test_the_link_of_a_round_for_prolific_has_the_parameters(site: Site) -> None
     assert "Link to validation-1" not in html
 
 
+def test_a_damaged_list_of_groups_hides_people_alone(tmp_path: Path) -> None:
+    at = "2026-11-26T07:00:00.000Z"
+    figures = Overview("c", "USD", 0.0, {}, {}, at, "annotators.csv: no column 'group'; add it")
+    site = Site(tmp_path, overview=lambda: figures)
+    with site.served():
+        said = text(Owner(site).open().shows())
+        assert "Figures of people are not shown: annotators.csv: no column 'group'; add it" in said
+        assert "cannot be read" not in said
+
+
 def test_before_the_figures_are_there_it_says_so(site: Site) -> None:
     put(site.store, plan("review"))
     assert "figures are being computed" in Owner(site).open().shows()
@@ -370,6 +380,11 @@ def test_figures_are_read_again_only_when_a_file_changes(
     changed = figures()
     assert changed is not None
     assert changed.budget == 7.5
+    (own.rounds / "annotators.csv").write_text("annotator\n", "utf-8")
+    damaged = figures()
+    assert damaged is not None
+    assert (damaged.people, damaged.rounds.keys()) == ({}, changed.rounds.keys())
+    assert "no column 'group'" in damaged.problem
     (own.rounds / "v" / "tasks.jsonl").unlink()
     with pytest.raises(CurationError, match=r"tasks.jsonl: is not in this copy"):
         figures()
