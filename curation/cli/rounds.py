@@ -833,7 +833,7 @@ def close(
         console.table("Added to 1-terms/edits.csv", list(added[0]), rows)
     show_progress(opened, [closed])
     if closed.kind == "review":
-        console.say(f"next: curation terms select, then {round_status.AFTER_REVIEW}")
+        console.say(f"next: curation terms select, then {round_status.WRITING}")
 
 
 app.command("quality")(quality)

@@ -10,6 +10,7 @@ from curation.files import CurationError, count_lines, digest, read_json, read_r
 from curation.records import Cat, Fields, StepRun
 from curation.rounds.progress import Progress
 from curation.scores.run_folder import COMPARISONS, SCORES, check_about
+from curation.steps import read
 from curation.steps.decisions import about_published_golds, about_suspects
 from curation.steps.pipeline import STEPS
 from curation.steps.release import versions
@@ -398,10 +399,12 @@ def _next(
     if {kinds.get(name) for name in campaign.round_names()} == {"review"}:
         selected = steps["select"].state == UP_TO_DATE
         first = "" if selected else "curation terms select, then "
-        return f"{first}{round_status.AFTER_REVIEW}"
+        return f"{first}{round_status.WRITING}"
     fold, decided = steps["answers"], steps["filter"]
     if fold.state == UP_TO_DATE and fold.counts and not fold.counts["items"]:
         return f"there are no items yet; 2-rounds/*/rejected.jsonl says why. {IMPORTS}"
+    if fold.state == UP_TO_DATE and (before := _before_labels(campaign, fold.counts)):
+        return before
     missing = decided.counts.get("too_few_labels", 0)
     changed = any(step.state == OUT_OF_DATE for step in steps.values())
     if decided.state == UP_TO_DATE and not decided.counts["items_kept"] and not changed:
@@ -422,7 +425,30 @@ def _next(
         )
     if not scores:
         return "curation scores models MODEL, and curation scores baselines"
-    return next((run.again for run in scores if run.again), "curation scores compare")
+    if again := next((run.again for run in scores if run.again), ""):
+        return again
+    if steps["release"].state == UP_TO_DATE:
+        where = campaign.relative(versions.folder(campaign))
+        return f"nothing is left to do: {where} is built; curation release check {where} tests it"
+    return "curation scores compare"
+
+
+def _before_labels(campaign: Campaign, counts: Mapping[str, int]) -> str:
+    """What to do before labels decide on items; empty if they do, or published ones."""
+    pilots = round_files.left_out_pilots(campaign)
+    if (counts["labels"] and not pilots) or campaign.settings.decisions.trust_gold:
+        return ""
+    items = read.read_items(campaign)
+    if all(item.round in pilots for item in items):
+        if counts["labels"]:
+            return f"curation rounds plan --budget N (from the pilot); then {round_status.WRITING}"
+        return "curation rounds open validation --name pilot-validation"
+    if counts["labels"]:
+        return ""
+    published = sum(all(a.published_gold for a in item.associations) for item in items)
+    return about_published_golds({"gold_without_votes": published}) or (
+        "curation rounds open validation"
+    )
 
 
 def _pending(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:

@@ -364,7 +364,7 @@ SERVERS: dict[PlatformName, str] = {"label_studio": "LABEL_STUDIO_URL"}
 """The platforms on servers with an address, and the environment variable that has it."""
 
 
-AFTER_REVIEW = "curation rounds open intrasentence, or curation rounds open intersentence"
+WRITING = "curation rounds open intrasentence, or curation rounds open intersentence"
 """What to do when the terms are reviewed and selected again."""
 
 
@@ -542,7 +542,7 @@ def advice(status: RoundStatus, progress: "Progress") -> str:
     elif status.exchanges_tables:
         command = f"export {round.name}" if progress.missing else f"import {round.name} FILE"
     else:
-        command = f"pull {round.name}, and in the end top-up"
+        command = f"status {round.name} --watch 60 (people are still working)"
     return f"{', '.join(parts)}; curation rounds {command}"
 
 
