@@ -417,14 +417,16 @@ function openGap(area) {
         const there = editor.querySelector(".chip");
         there ? removeChip(there) : insertChip();
     });
-    document.addEventListener("selectionchange", () => {
-        const selection = getSelection();
-        if (selection.rangeCount && editor.contains(selection.anchorNode)) caret = selection.getRangeAt(0).cloneRange();
-    });
+    document.addEventListener("selectionchange", keepCaret);
     labelButton();
 }
 
 let caret = null;
+
+function keepCaret() {
+    const selection = getSelection();
+    if (selection.rangeCount && editor.contains(selection.anchorNode)) caret = selection.getRangeAt(0).cloneRange();
+}
 
 function chip() {
     const made = element("span", "chip", form.elements.template.dataset.gap);
@@ -462,6 +464,7 @@ const touches = (char) => /[\p{L}\p{M}\p{N}]/u.test(char ?? "") && !SPACELESS.te
 const SPACELESS = /[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]/u;
 
 function insertChip() {
+    keepCaret(); // the event may be behind what was typed
     editor.focus();
     let range = caret;
     if (!range || !editor.contains(range.startContainer)) {
