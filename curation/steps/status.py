@@ -403,10 +403,11 @@ def _next(
     fold, decided = steps["answers"], steps["filter"]
     if fold.state == UP_TO_DATE and fold.counts and not fold.counts["items"]:
         return f"there are no items yet; 2-rounds/*/rejected.jsonl says why. {IMPORTS}"
-    if fold.state == UP_TO_DATE and (before := _before_labels(campaign, fold.counts)):
-        return before
     missing = decided.counts.get("too_few_labels", 0)
     changed = any(step.state == OUT_OF_DATE for step in steps.values())
+    settled = fold.state == UP_TO_DATE and not changed
+    if settled and (before := _before_labels(campaign, fold.counts)):
+        return before
     if decided.state == UP_TO_DATE and not decided.counts["items_kept"] and not changed:
         if not missing:
             return "no item was kept; curation decisions filter says why"
@@ -419,10 +420,7 @@ def _next(
     if _all_are_published(decided.counts):
         return about_published_golds(decided.counts)
     if missing:
-        return (
-            f"more labels for {amount(missing, 'item')}: curation rounds open validation, or "
-            "curation import answers FILE"
-        )
+        return _more_labels(missing)
     if not scores:
         return "curation scores models MODEL, and curation scores baselines"
     if again := next((run.again for run in scores if run.again), ""):
@@ -436,18 +434,24 @@ def _next(
 def _before_labels(campaign: Campaign, counts: Mapping[str, int]) -> str:
     """What to do before labels decide on items; empty if they do, or published ones."""
     pilots = round_files.left_out_pilots(campaign)
-    if (counts["labels"] and not pilots) or campaign.settings.decisions.trust_gold:
+    labels = counts.get("labels", 0)
+    if (labels and not pilots) or campaign.settings.decisions.trust_gold:
         return ""
     items = read.read_items(campaign)
     if all(item.round in pilots for item in items):
-        if counts["labels"]:
+        if labels:
             return f"curation rounds plan --budget N (from the pilot); then {round_status.WRITING}"
         return "curation rounds open validation --name pilot-validation"
-    if counts["labels"]:
+    if labels:
         return ""
     published = sum(all(a.published_gold for a in item.associations) for item in items)
-    return about_published_golds({"gold_without_votes": published}) or (
-        "curation rounds open validation"
+    return about_published_golds({"gold_without_votes": published}) or _more_labels(len(items))
+
+
+def _more_labels(items: int) -> str:
+    return (
+        f"more labels for {amount(items, 'item')}: curation rounds open validation, or "
+        "curation import answers FILE"
     )
 
 

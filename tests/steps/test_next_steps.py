@@ -53,7 +53,9 @@ def test_from_terms_to_a_release(forked: Any, tmp_path: Path) -> None:
     desk.say("terms", "select")
     assert "then curation rounds open KIND" in desk.say("status")["next"]
     campaign.write("w")
-    campaign.says("curation rounds open validation")
+    campaign.says(
+        "more labels for 7 items: curation rounds open validation, or curation import answers FILE"
+    )
     campaign.label("v")
     campaign.says("curation run")
     desk.does("run")
