@@ -142,8 +142,8 @@ class WebRound:
             sent = {n: one.changes for n, one in mine.items() if one.changes != one.sent} | held
             first = [n for n in sent if mine[n].sent < 0]
             lines = store.lines(round, all=full, also=first, never=held)
-            anew = sent.keys() - {*first, *held}
-            again = store.lines(round, also=anew, never=held) if anew else []
+            resent = sent.keys() - {*first, *held}
+            again = store.lines(round, also=resent, never=held) if resent else []
             added = self._deliver(store, lines, mine)
             changed = self._deliver(store, again, mine)
             last = lines[-1].number if lines else 0
