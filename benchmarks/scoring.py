@@ -210,9 +210,9 @@ def open_ours(request: dict[str, Any]) -> Callable[[list[Any]], list[float]]:
     if rule == "nsp":
         from curation.models import nsp
 
-        head = nsp.load_next_sentence(request["model"])
+        head = nsp.load_next_sentence(request["model"], device="cpu")
 
-        about = head.about
+        about = head.loaded.about
 
         def scored(asks: list[ScoringRequest]) -> list[Any]:
             return nsp.score(head, rule, asks)
@@ -222,7 +222,7 @@ def open_ours(request: dict[str, Any]) -> Callable[[list[Any]], list[float]]:
         from curation.models.forward import Runner
         from curation.models.loading import load
 
-        loaded = load(request["model"])
+        loaded = load(request["model"], device="cpu")  # as the peers
         quicken(loaded, private=request["private"])
         runner, about = Runner(loaded), loaded.about
         module = causal if loaded.family == "causal" else masked

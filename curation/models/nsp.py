@@ -378,7 +378,8 @@ class PairRunner(Runner):
             return False
         slots = [slot for row in rows for _, _, slot in row.reads]
         order = [slots.index(own[0]) for own in layout.slots]
-        errors = (states[order] - plain).norm(dim=-1) / plain.norm(dim=-1)
+        alone = plain.to(states.device)  # a head may lie on another device than its model
+        errors = (states[order] - alone).norm(dim=-1) / alone.norm(dim=-1)
         allowed = _TOLERANCE[str(self.loaded.model.dtype).removeprefix("torch.")]
         return bool((errors <= slack * allowed).all())
 
