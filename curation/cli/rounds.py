@@ -644,7 +644,7 @@ def open_(
     again, give its name.
 
     Options:
-        kind (KIND): review, intrasentence, intersentence or validation.
+        kind (KIND): review, intrasentence, intersentence, validation or neutral.
         name: The round's name; default: KIND-1, KIND-2, …
         platform_: web (our own pages; default), label_studio, or files for any other platform.
         url: Address of a Label Studio; default: LABEL_STUDIO_URL. Its key is read from
