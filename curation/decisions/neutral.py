@@ -152,17 +152,13 @@ def _texts() -> dict[str, dict[str, str]]:
 
 def _meaning(every: Reading) -> list[str]:
     """What the figures of all neutral associations mean for the ideal of 50."""
-    says, sided = _texts()["meaning"], 100 - (every.shares["unrelated"] or 0)
-    unrelated = every.intervals["unrelated"]
-    names = [
-        "unclear"
-        if unrelated is None or unrelated[0] <= 50 <= unrelated[1]
-        else "sided"
-        if sided > 50
-        else "apart"
-    ]
+
+    def name(ends: Interval | None, below: str, around: str, above: str) -> str:
+        low, high = ends or (0, 100)
+        return below if high < 50 else above if low > 50 else around
+
+    sided = sum(every.shares[gold] or 0 for gold in GOLDS[:2])
+    names = [name(every.intervals["unrelated"], "sided", "unclear", "apart")]
     if every.leaning is not None:
-        ends = every.leaning_ci
-        even = ends is None or ends[0] <= 50 <= ends[1]
-        names.append("even" if even else "stereotype" if every.leaning > 50 else "anti")
-    return [says[name].format(sided=sided, leaning=every.leaning) for name in names]
+        names.append(name(every.leaning_ci, "anti", "even", "stereotype"))
+    return [_texts()["meaning"][n].format(sided=sided, leaning=every.leaning) for n in names]

@@ -8,7 +8,7 @@ from curation.rounds.folding.gate import Gate
 from curation.rounds.folding.items import Items, Known
 from curation.rounds.folding.labels import no_item, outdated
 from curation.rounds.plan import sides
-from curation.text.item_form import filler, flaws
+from curation.text.item_form import attribute, flaws
 from curation.text.rules import same_text, stable_id
 
 
@@ -39,7 +39,7 @@ def flaw(
             return each.code, each.detail
     if same_text(text) in map(same_text, three):
         return "same_text_twice", f"{text!r} is already an association of the item"
-    words = filler(context, text) or text
+    words = text[slice(*attribute(context, text))] or text
     phrase = meta(words) if meta else None
     return ("meta_text", f"{phrase!r} in {words!r}") if phrase else None
 

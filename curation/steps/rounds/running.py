@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from curation.campaign import Campaign
@@ -316,26 +316,18 @@ def _validation(
             f"[decisions] rounds does not name {name}: its labels will not count; add it there"
         )
     ids = [item.id for item in chosen]
-    seed = campaign.settings.campaign.seed
     full = set(ids)
     if settings.labels != "all":
-        full = plan.sample(ids, share=settings.sample, seed=seed)
+        full = plan.sample(ids, share=settings.sample, seed=campaign.settings.campaign.seed)
     wanted = {
         id: max(decisions.of - sum(v) for v in votes[id])
         if id in full
         else plan.further(votes[id], needed=decisions.needed, of=decisions.of)
         for id in ids
     }
-    tasks = plan.validation(
-        chosen,
-        read.read_terms(campaign),
-        round=name,
-        wanted=wanted,
-        full=full,
-        seed=seed,
-        sealed=_sealed(campaign),
+    return decisions.of - int(decisions.count_writer), _tasks_on(
+        campaign, name, chosen, wanted, full
     )
-    return decisions.of - int(decisions.count_writer), tasks
 
 
 def _neutral(
@@ -379,17 +371,16 @@ def _neutral_validation(
     apart, labels = round_files.neutral_rounds(campaign), campaign.settings.decisions.of
     if others := [round for round in of if apart.get(round, True)]:
         raise CurationError(
-            f"{others[0]} is no neutral round, and labels on neutral associations are apart",
+            f"{others[0]} is not a neutral round, and labels on neutral associations are apart",
             "name only neutral rounds with --of, or none of them",
         )
     given = Counter((label.item, label.association) for label in read.neutral_labels(campaign))
     busy, term_ids = _in_other_rounds(campaign, name), {term.id for term in terms}
-    wanted = {
-        item.id: labels - given[item.id, item.associations[-1].id]
-        for item in read.neutral_items(campaign)
-        if item.round in of and item.term in term_ids and item.id not in busy
-    }
-    chosen = [item for item in read.neutral_items(campaign) if wanted.get(item.id, 0) > 0]
+    wanted, chosen = {}, []
+    for item in read.neutral_items(campaign):
+        wanted[item.id] = labels - given[item.id, item.associations[-1].id]
+        is_free = item.round in of and item.term in term_ids and item.id not in busy
+        chosen += [item] if is_free and wanted[item.id] > 0 else []
     if not chosen:
         raise CurationError(
             "every neutral association has its labels, or is in an open round",
@@ -402,7 +393,11 @@ def _neutral_validation(
 
 
 def _tasks_on(
-    campaign: Campaign, name: str, items: Sequence[Item], wanted: Mapping[str, int]
+    campaign: Campaign,
+    name: str,
+    items: Sequence[Item],
+    wanted: Mapping[str, int],
+    full: Collection[str] = (),
 ) -> list[Task]:
     """Tasks that show items; nobody gets one with words of their own."""
     tasks = plan.validation(
@@ -410,13 +405,16 @@ def _tasks_on(
         read.read_terms(campaign),
         round=name,
         wanted=wanted,
-        full=wanted,
+        full=full,
         seed=campaign.settings.campaign.seed,
         sealed=_sealed(campaign),
     )
     wrote = {a.id: item.writer for item in read.read_items(campaign) for a in item.associations}
-    beside = {item.id: wrote.get(item.associations[0].id) for item in items}
-    return [task.model_copy(update={"also_barred": beside[task.item or ""]}) for task in tasks]
+    beside = {item.id: wrote[item.associations[0].id] for item in items}
+    others = ((task, beside[task.item or ""]) for task in tasks)
+    return [
+        t if who == t.barred else t.model_copy(update={"also_barred": who}) for t, who in others
+    ]
 
 
 def _is_wanted(item: Item, of: Sequence[str]) -> bool:
