@@ -50,7 +50,7 @@ def task(n: int, kind: RoundKind) -> Task:
     shown = tuple(Shown(id=f"s{k}", text=f"Text {n}, {k}.", association=f"a{k}") for k in (1, 2, 3))
     return Task(
         id=f"t-{n}", term="term-1", domain="profession", target="baker", wanted=5, context="Hm.",
-        shown=shown if kind == "validation" else (),
+        shown=shown if kind in ("validation", "neutral") else (),
     )  # fmt: skip
 
 
