@@ -160,6 +160,8 @@ def test_the_columns_to_fill_are_those_that_are_read(language: str, kind: RoundK
         "review": ["task_id", "term", "domain", "info", "answers_needed"],
         "validation": ["task_id", "target", "domain", "context", "answers_needed",
                        "text_1", "text_2", "text_3"],
+        "neutral": ["task_id", "target", "domain", "context", "text_1", "text_2", "text_3",
+                    "answers_needed"],
     }.get(kind, ["task_id", "target", "domain", "answers_needed"])  # fmt: skip
     # Somebody chooses the last value of each list, and writes a word where there is none.
     filled = {}
