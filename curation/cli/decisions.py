@@ -198,7 +198,8 @@ def neutral(campaign: Where = Path(), as_json: Json = False) -> None:
     In a neutral round, people write a neutral association beside those of an item, and a validation
     labels it beside the stereotype and the anti-stereotype. The report has the share of each label
     with its interval over terms, what the paper says of its own trial (ACL §4.2, A.4, Table 9), and
-    what the figures mean for the ideal ss of 50. These labels count for no gold label or score.
+    what the figures mean for the ideal ss of 50. «leaning» is the share of stereotypes among the
+    labels stereotype and anti-stereotype. These labels count for no gold label or score.
     """
     opened = open_campaign(campaign)
     running.refresh_status(opened, reporter=console)
@@ -206,21 +207,18 @@ def neutral(campaign: Where = Path(), as_json: Json = False) -> None:
     if as_json:
         console.say_json(report)
         return
-    rows = [
-        [r.group, r.associations, r.labels]
-        + [cell for gold in GOLDS for cell in (r.shares[gold], r.intervals[gold])]
-        for r in report.readings
-    ]
     level = f"{100 * opened.settings.agreement.confidence:g} %"
-    heads = [cell for gold in GOLDS for cell in (f"% {gold}", level)]
-    console.wide_table("Labels", ["group", "associations", "labels", *heads], rows)
-    cells = [
-        [r.group, r.several, *r.majority.values(), r.leaning, r.leaning_ci, r.alpha]
+    rows = [
+        [r.group, r.labels]
+        + [cell for gold in GOLDS for cell in (r.shares[gold], r.intervals[gold])]
+        + [r.leaning, r.leaning_ci, r.alpha]
         for r in report.readings
     ]
-    golds = [f"% majority {name}" for name in (*GOLDS, "none")]
-    heads = ["% several on one side", *golds, "% stereotype of both sides", level, "alpha"]
-    console.wide_table("Associations", ["group", *heads], cells)
+    heads = [cell for name in (*GOLDS, "leaning") for cell in (name, level)]
+    console.wide_table("Labels, in %", ["group", "labels", *heads, "alpha"], rows)
+    cells = [[r.group, r.associations, *r.majority.values(), r.several] for r in report.readings]
+    heads = ["group", "associations", *GOLDS, "none", "several on one side"]
+    console.wide_table("Associations by their majority, in %", heads, cells)
     for name, text in report.paper.items():
         console.say(f"paper, {name}: {text}")
     for sentence in report.meaning:

@@ -91,7 +91,9 @@ def test_a_whole_round_on_tables(desk: Desk) -> None:
     # 9 of 15 labels are one of the two sides: 60 %, with an interval around 50.
     (first, second) = report["meaning"]
     assert first.startswith("People read 60 % as a stereotype or an anti-stereotype, and the inte")
-    assert second.startswith("Of these, 67 % are read as stereotypes, which does not differ")
+    assert second.startswith(
+        "Of these, 67 % are read as stereotypes. That cannot be told from half"
+    )
 
     # The items are labelled as ever: no label on a neutral association counts for them.
     assert counted(desk) == (3, 0)
