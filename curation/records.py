@@ -10,7 +10,7 @@ from curation.reasons import REASONS
 Kind = Literal["intrasentence", "intersentence"]
 Gold = Literal["stereotype", "anti-stereotype", "unrelated"]
 Value = Literal["stereotype", "anti-stereotype", "unrelated", "related"]
-RoundKind = Literal["review", "intrasentence", "intersentence", "validation"]
+RoundKind = Literal["review", "intrasentence", "intersentence", "validation", "neutral"]
 PlatformName = Literal["web", "label_studio", "files"]
 FlagName = Literal["objective", "ungrammatical", "unknown_target"]
 Source = Literal["stereoset", "answers", "forms", "web", "label_studio", "erased"]
@@ -144,10 +144,11 @@ class Shown(Record):
 class Task(Record):
     """One task of a round. It stays in the campaign: people see only a part, and never the intent.
 
-    ``item`` and ``shown`` are for validation; ``shown`` has the associations in the order that
-    people see. ``choices`` has the terms into which a review may merge the term. ``wanted`` is the
-    number of answers that are requested first. A ``full`` task always gets all answers that count;
-    agreement is computed from these tasks. ``barred`` is the pseudonym of the item's writer.
+    ``item`` and ``shown`` are for validation and for neutral rounds; ``shown`` has the associations
+    in the order that people see. ``choices`` has the terms into which a review may merge the term.
+    ``wanted`` is the number of answers that are requested first. A ``full`` task always gets all
+    answers that count; agreement is computed from these tasks. ``barred`` is the pseudonym of the
+    item's writer, ``also_barred`` that of the writer beside whose item a neutral association is.
     """
 
     id: Id
@@ -161,6 +162,12 @@ class Task(Record):
     wanted: Annotated[int, Field(ge=1)]
     full: bool = True
     barred: str | None = None
+    also_barred: str | None = None
+
+    @property
+    def writers(self) -> set[str]:
+        """Pseudonyms of the people whose words the task shows; they must not answer it."""
+        return {who for who in (self.barred, self.also_barred) if who}
 
 
 class Requirements(Record):

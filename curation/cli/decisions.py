@@ -1,4 +1,4 @@
-"""``curation decisions``: filter, agreement, split."""
+"""``curation decisions``: filter, agreement, neutral, split."""
 
 import sys
 from pathlib import Path
@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from curation.campaign import Campaign
+from curation.campaign import Campaign, open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where, command_group, locked
 from curation.files import CurationError, read_json
 from curation.formats.tables import csv_text
 from curation.reasons import REASONS
-from curation.records import KINDS, Fields
+from curation.records import GOLDS, KINDS, Fields
 from curation.steps import decisions as steps
 from curation.steps.pipeline import bring_up_to_date
+from curation.steps.rounds import running
 from curation.text.rules import TIERS
 from curation.text.wording import amount
 
@@ -188,6 +189,40 @@ def _listed(text: str, allowed: tuple[str, ...]) -> list[str]:
         if part not in allowed:
             raise CurationError(f"{part!r} is not one of {', '.join(allowed)}", "see --help")
     return parts
+
+
+@app.command("neutral")
+def neutral(campaign: Where = Path(), as_json: Json = False) -> None:
+    """Report how people read neutral associations: as stereotype, anti-stereotype or unrelated.
+
+    In a neutral round, people write a neutral association beside those of an item, and a validation
+    labels it beside the stereotype and the anti-stereotype. The report has the share of each label
+    with its interval over terms, what the paper says of its own trial (ACL §4.2, A.4, Table 9), and
+    what the figures mean for the ideal ss of 50. «leaning» is the share of stereotypes among the
+    labels stereotype and anti-stereotype. These labels count for no gold label or score.
+    """
+    opened = open_campaign(campaign)
+    running.refresh_status(opened, reporter=console)
+    report = steps.neutral_report(opened)
+    if as_json:
+        console.say_json(report)
+        return
+    level = f"{100 * opened.settings.agreement.confidence:g} %"
+    rows = [
+        [r.group, r.labels]
+        + [cell for gold in GOLDS for cell in (r.shares[gold], r.intervals[gold])]
+        + [r.leaning, r.leaning_ci, r.alpha]
+        for r in report.readings
+    ]
+    heads = [cell for name in (*GOLDS, "leaning") for cell in (name, level)]
+    console.wide_table("Labels, in %", ["group", "labels", *heads, "alpha"], rows)
+    cells = [[r.group, r.associations, *r.majority.values(), r.several] for r in report.readings]
+    heads = ["group", "associations", *GOLDS, "none", "several on one side"]
+    console.wide_table("Associations by their majority, in %", heads, cells)
+    for name, text in report.paper.items():
+        console.say(f"paper, {name}: {text}")
+    for sentence in report.meaning:
+        console.say(sentence)
 
 
 @app.command("split")

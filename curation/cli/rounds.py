@@ -634,7 +634,8 @@ def open_(
 
     review asks people to keep, merge or drop each term. intrasentence and intersentence ask
     writers for items on each kept term. validation asks for labels on the items that still need
-    them. [rounds] in campaign.toml sets how many answers are requested, and the pay.
+    them. neutral asks for a neutral association beside each item, for a study that changes nothing
+    in the data. [rounds] in campaign.toml sets how many answers are requested, and the pay.
 
     On our own pages, everybody can join a round of review or writing by its common link, which is
     printed. A round of validation needs personal links («curation rounds links»): with a common
@@ -644,14 +645,14 @@ def open_(
     again, give its name.
 
     Options:
-        kind (KIND): review, intrasentence, intersentence or validation.
+        kind (KIND): review, intrasentence, intersentence, validation or neutral.
         name: The round's name; default: KIND-1, KIND-2, …
         platform_: web (our own pages; default), label_studio, or files for any other platform.
         url: Address of a Label Studio; default: LABEL_STUDIO_URL. Its key is read from
             LABEL_STUDIO_API_KEY_WRITERS or _VALIDATORS, or else from LABEL_STUDIO_API_KEY.
         domain: Only terms or items of this domain; repeatable.
         term: Only this term (any name or id), or items on it; repeatable.
-        of (ROUND): Validate only items of this round; repeatable.
+        of (ROUND): Take only items of this round; repeatable.
         common_link: Let everybody join a validation on our own pages by one link. One person with
             two browsers can then label an item twice.
         prolific: Let people from Prolific enter by one link, and nobody else. The link has

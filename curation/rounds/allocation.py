@@ -86,7 +86,7 @@ class _Desk:
         self.held: list[defaultdict[int, dict[int, None]]] = [defaultdict(dict) for _ in people]
         for t, task in enumerate(tasks):
             before = set(given.get(task.id, ()))
-            for person in before | ({task.barred} if task.barred else set()):
+            for person in before | task.writers:
                 if person in number:
                     self.allowed[t] &= ~(1 << number[person])
             for p in sorted(number[person] for person in before if person in number):

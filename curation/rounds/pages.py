@@ -442,7 +442,7 @@ def task_data(
         offered.append({"value": texts["review"]["into_other"], "alias": OTHER})
         return data | {"term": task.target, "domain": task.domain, "info": info, "choices": offered}
     data |= {"target": task.target, "domain": task.domain}
-    if kind == "validation":
+    if kind in ("validation", "neutral"):
         data["context"] = show_blank(task.context or "", blank_word(texts))
         for number, shown in enumerate(task.shown, 1):
             data |= {f"id_{number}": shown.id, f"text_{number}": shown.text}

@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement, count, product
 from random import Random
 from typing import TypeVar
 
-from curation.records import GOLDS, Gold, Item, Kind, Shown, Task, Term
+from curation.records import GOLDS, Association, Gold, Item, Kind, Shown, Task, Term
 from curation.text.rules import Votes, decide, stable_id
 
 T = TypeVar("T")
@@ -129,6 +129,12 @@ def validation(
             )
         )
     return tasks
+
+
+def sides(item: Item) -> list[Association]:
+    """The stereotype and the anti-stereotype of an item, as its writer meant or as published."""
+    roles = {each.intent or each.published_gold: each for each in item.associations}
+    return [roles[role] for role in ("stereotype", "anti-stereotype") if role in roles]
 
 
 def _shuffled(items: Sequence[T], seed: str) -> list[T]:

@@ -132,7 +132,7 @@ def voided(
     void = set()
     for task in tasks:
         item = items.get(task.item or "")
-        if task.term not in terms or (round.kind == "validation" and item is None):
+        if task.term not in terms or (task.item and item is None):
             void.add(task.id)
         elif item is not None:
             words = {a.id: a.sentence for a in item.associations}
@@ -286,7 +286,6 @@ def progress(
     three = [votes[t.item] for t in live if t.item and t.item in votes]
     given = sum(sum(map(sum, v)) / 3 for v in three)
     undecided = sum(decide(v, needed=needed, of=of).reason == "too_few_labels" for v in three)
-    is_validation = round.kind == "validation"
     done = sum(not n for id, n in lack.items() if id not in void)
     paid = len({(a.task, a.annotator) for a in answers if a.code not in NO_PAY})
     more = remaining if round.state != "closed" else 0
@@ -297,11 +296,11 @@ def progress(
         tasks=len(tasks),
         void=len(void),
         done=done,
-        decided=len(three) - undecided if is_validation else done,
+        decided=len(three) - undecided if three else done,
         people=len({a.annotator for a in came}),
         answers=len(came),
         refused=sum(a.code is not None for a in came),
-        labels_per_item=given / len(live) if is_validation and live else None,
+        labels_per_item=given / len(live) if three else None,
         asked=sum(asked.values()),
         remaining=remaining,
         out=sum(out.values()),

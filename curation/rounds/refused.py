@@ -103,7 +103,7 @@ def to_correct(
         task = by_id.get(answer.task)
         too_fast = answer.seconds is not None and answer.seconds < least
         can_correct = set(answer.codes) <= set(REPAIRABLE) and not too_fast
-        if not can_correct or answer.person in out or task is None or task.barred == answer.person:
+        if not can_correct or answer.person in out or task is None or answer.person in task.writers:
             left[OTHER] += 1
         elif pair in complete:
             left[ACCEPTED] += 1

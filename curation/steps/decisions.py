@@ -1,4 +1,4 @@
-"""The steps ``filter``, ``agreement`` and ``split``."""
+"""The steps ``filter``, ``agreement`` and ``split``, and the report on neutral associations."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,6 +15,8 @@ from curation.rounds import people
 from curation.steps.read import (
     item_files,
     label_files,
+    neutral_items,
+    neutral_labels,
     read_counted,
     read_items,
     read_labels,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from curation.decisions.agreement import Agreement, FailedChecks
     from curation.decisions.filter import Counted
+    from curation.decisions.neutral import NeutralReport
 
 
 def kept_split_inputs(campaign: Campaign) -> list[Path]:
@@ -407,6 +410,33 @@ def agreement(campaign: Campaign, results: Results, reporter: Reporter) -> dict[
     people = report["annotators"]
     suspects = sum(row["suspect"] for row in people)
     return {"figures": len(report["measures"]), "annotators": len(people), "suspect": suspects}
+
+
+# --- neutral associations -----------------------------------------------------------------------
+
+
+def neutral_report(campaign: Campaign) -> "NeutralReport":
+    """How people read neutral associations, by the answers that are folded.
+
+    Raises:
+        CurationError: there are none, or they have no labels.
+    """
+    from curation.decisions.neutral import report
+
+    items, labels = neutral_items(campaign), neutral_labels(campaign)
+    if not items:
+        fix = "«curation rounds open neutral» asks people to write some; pull or import them"
+        raise CurationError("there are no neutral associations yet", fix)
+    if not labels:
+        raise CurationError(
+            f"{amount(len(items), 'neutral association')}, and no labels yet",
+            f"«curation rounds open validation --of {items[-1].round}» asks for them; pull or "
+            "import them",
+        )
+    decisions, confidence = campaign.settings.decisions, campaign.settings.agreement.confidence
+    return report(
+        items, labels, terms_of(campaign, items), needed=decisions.needed, confidence=confidence
+    )
 
 
 # --- split --------------------------------------------------------------------------------------

@@ -64,15 +64,15 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
         round_files.write_corrections(campaign, kept_ones)
     for round in round_files.planned_rounds(campaign):
         tasks = round_files.read_tasks(campaign, round)
-        if any(task.barred in writers for task in tasks):
-            kept = [_without_words(task) if task.barred in writers else task for task in tasks]
+        if any(task.writers & writers for task in tasks):
+            kept = [_without_words(task) if task.writers & writers else task for task in tasks]
             round_files.rewrite_tasks(campaign, round, kept)
     erased = 0
     for raw in sorted(campaign.rounds.glob("*/raw")):
         round = raw.parent.name
         planned = (raw.parent / "tasks.jsonl").exists()
         tasks = round_files.read_tasks(campaign, round) if planned else []
-        theirs = {task.id for task in tasks if task.barred in writers}
+        theirs = {task.id for task in tasks if task.writers & writers}
         gone, words = round_files.erased(campaign, round), round_files.read_words(campaign, round)
         blank = partial(_without_quotes, theirs=theirs, words=words)
         erased += archive.erase(raw, gone, blank=blank)
@@ -371,7 +371,11 @@ def cats_of(campaign: Campaign) -> set[str]:
 
 def _items_of(campaign: Campaign, person: str) -> set[str]:
     """The ids of a person's items, as far as the campaign still knows them."""
-    items = {item.id for item in read_items(campaign) if item.writer == person}
+    items = {
+        item.id
+        for item in (*read_items(campaign), *read.neutral_items(campaign))
+        if item.writer == person
+    }
     for round in round_files.planned_rounds(campaign):
         tasks = round_files.read_tasks(campaign, round)
         items |= {task.item for task in tasks if task.item and task.barred == person}

@@ -24,14 +24,21 @@ def _round_files(campaign: Campaign, name: str) -> list[Path]:
     return [campaign.rounds / round / name for round in campaign.round_names()]
 
 
+def _files_of(campaign: Campaign, name: str, *, neutral: bool = False) -> list[Path]:
+    """Files of the rounds that count for the data, or of neutral rounds and their validation."""
+    apart = round_files.neutral_rounds(campaign)
+    files = _round_files(campaign, name)
+    return [path for path in files if (path.parent.name in apart) == neutral]
+
+
 def item_files(campaign: Campaign) -> list[Path]:
-    """Every round's items."""
-    return _round_files(campaign, "items.jsonl")
+    """The items of every round but neutral ones."""
+    return _files_of(campaign, "items.jsonl")
 
 
 def label_files(campaign: Campaign) -> list[Path]:
-    """Every round's labels."""
-    return _round_files(campaign, "labels.jsonl")
+    """The labels of every round but those on neutral associations."""
+    return _files_of(campaign, "labels.jsonl")
 
 
 def raw_files(campaign: Campaign) -> list[Path]:
@@ -154,6 +161,18 @@ def read_labels(campaign: Campaign) -> "pd.DataFrame":
         CurationError: a line is not a label; the message names file and line.
     """
     return _labels(_stamps(label_files(campaign)))
+
+
+def neutral_items(campaign: Campaign) -> list[Item]:
+    """The items with a neutral association, as ``fold_neutral`` makes them; never CATs."""
+    paths = _files_of(campaign, "items.jsonl", neutral=True)
+    return [item for path in paths for item in read_records(path, Item, missing_ok=True)]
+
+
+def neutral_labels(campaign: Campaign) -> list[Label]:
+    """The labels on the items of ``neutral_items``; they count for no gold label."""
+    paths = _files_of(campaign, "labels.jsonl", neutral=True)
+    return [label for path in paths for label in read_records(path, Label, missing_ok=True)]
 
 
 def forget_answers() -> None:

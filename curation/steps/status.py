@@ -389,6 +389,8 @@ def _next(
     for status, progress in work:
         if progress.state != "closed":
             return f"{progress.round}: {round_status.advice(status, progress)}"
+    if neutral := round_status.about_neutral(campaign):
+        return f"labels for neutral associations: {neutral}"
     if not campaign.round_names():
         current = {name for name, step in steps.items() if step.state == UP_TO_DATE}
         kept = steps["select"].counts.get("kept", 0)

@@ -21,6 +21,7 @@ WORK: dict[RoundKind, Work] = {
     "intrasentence": "write",
     "intersentence": "write",
     "validation": "label",
+    "neutral": "write",
 }
 """What people do in each kind of round; settings such as ``pay_label`` are named by it."""
 _BETWEEN = re.compile(r"[\s\u2010-\u2013-]+")  # what may be between the words of a licence's name

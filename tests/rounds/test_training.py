@@ -55,7 +55,7 @@ def test_a_campaigns_own_set_replaces_the_shipped_one(tmp_path: Path) -> None:
         *("", "baker", "He came in.", "He sang.", "anti-stereotype", "Few believe it.")
     )
     every = {kind: read_training(path, "en", kind) for kind in ROUND_KINDS}
-    assert [len(every[kind]) for kind in ROUND_KINDS] == [1, 2, 2, 3]
+    assert [len(every[kind]) for kind in ROUND_KINDS] == [1, 2, 2, 3, 2]
     assert every["intersentence"][1] == expected
     assert every["validation"][2].label == "unrelated"
     assert every["review"][0].label == "keep"

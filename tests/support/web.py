@@ -40,6 +40,7 @@ WRITTEN: dict[RoundKind, dict[str, str]] = {
         "label_3": "unrelated",
     },
     "review": {"decision": "keep"},
+    "neutral": {"neutral": "He left at ten."},
 }
 """A right answer to the tasks here; {} is the target."""
 EXAMPLES = (

@@ -77,6 +77,7 @@ FIELDS: dict[RoundKind, tuple[str, ...]] = {
     "intrasentence": (*GOLD_COLUMNS, "template"),
     "intersentence": ("context", *GOLD_COLUMNS),
     "validation": (*LABELS, "flags"),
+    "neutral": ("neutral",),
 }
 """The fields of each kind of form. All forms also have ``consent``."""
 
@@ -85,6 +86,7 @@ NEEDED: dict[RoundKind, tuple[str, ...]] = {
     "intrasentence": ("template", *GOLD_COLUMNS),
     "intersentence": ("context", *GOLD_COLUMNS),
     "validation": LABELS,
+    "neutral": ("neutral",),
 }
 """The fields without which an answer is not complete."""
 
@@ -405,6 +407,8 @@ def read(
             yield _labels(row, task, frame, known, answer.order)
         elif kind == "review":
             yield _review(row, task, frame, known)
+        elif kind == "neutral":
+            yield _neutral(row, task, frame, known)
         else:
             written = _written(row, task, kind, frame, known)
             if event.source == "web":
@@ -459,6 +463,25 @@ def _written(
         target=task.target,
         context=context,
         options=tuple(Option(None, texts[name], GOLD_COLUMNS[name], None) for name in GOLD_COLUMNS),
+        seconds=seconds_of(row),
+        **frame,
+    )
+
+
+def _neutral(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words) -> Written:
+    """A neutral association beside the three of an item; the fold completes it."""
+    if task.item is None:
+        raise UnusableError("unknown_task", f"task {task.id} shows no item")
+    context, text = task.context or "", read_blank(_flat(need(row, "neutral")), words.blank)
+    kind: Kind = "intrasentence" if BLANK in context else "intersentence"
+    if kind == "intrasentence":
+        text = whole_sentence(context, task.target, text)
+    return Written(
+        kind=kind,
+        domain=task.domain,
+        target=task.target,
+        context=context,
+        options=(Option(None, text, None, None),),
         seconds=seconds_of(row),
         **frame,
     )

@@ -55,7 +55,7 @@ COLUMNS = {
     "updated_at",
     "seconds",
     *("task_id", "consent", "template", "flags", "date_order", "as_sent"),
-    *("decision", "merge_into", "merge_into_other", "reasons", "rename"),
+    *("decision", "merge_into", "merge_into_other", "reasons", "rename", "neutral"),
 }
 """Every column that is read, in a table or in the answers of a form."""
 _JOINED = {name.replace("_", ""): NAMES.get(name, name) for name in (*COLUMNS, *NAMES)}

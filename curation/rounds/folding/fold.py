@@ -43,6 +43,7 @@ from curation.rounds.answers.parsed import (
 from curation.rounds.folding.gate import AnswerRow, Gate, LabelRow, Rules, lines, newest
 from curation.rounds.folding.items import fold_items
 from curation.rounds.folding.labels import fold_labels
+from curation.rounds.folding.neutral import fold_neutral, is_neutral
 from curation.text.rules import same_text, stable_id
 from curation.work.engine import uncollected
 
@@ -54,6 +55,7 @@ ALGORITHM = 14
 class Folded(NamedTuple):
     """The result of a fold, in order of submission.
 
+    ``items`` and ``labels`` also have those of neutral rounds, see ``fold_neutral``.
     ``answers``, ``typing``, ``checks`` and ``rejections`` are by round. An answer of several labels
     that is refused because of its person or item is one rejection; a single unusable label is a
     rejection of its own.
@@ -108,7 +110,8 @@ def _fold(parsed: Iterable[tuple[str, ParsedAnswer]], gate: Gate) -> Folded:
             written.append((round, answer))
         else:
             reviewed.append((round, answer))
-    items = fold_items(written, gate)
+    items = fold_items([pair for pair in written if not is_neutral(pair[1])], gate)
+    fold_neutral([pair for pair in written if is_neutral(pair[1])], items, gate)
     published = (
         (round, label)
         for round, answer in written
@@ -211,7 +214,7 @@ def _sort_out(parsed: Iterable[tuple[str, ParsedAnswer]], gate: Gate) -> _Sorted
             answer.empty
             and answer.task
             and answer.person
-            and answer.task.barred == gate.name(answer.person)
+            and gate.name(answer.person) in answer.task.writers
         ):
             continue
         else:

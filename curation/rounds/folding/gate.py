@@ -103,7 +103,7 @@ class Gate:
         if task is not None:
             if rules.consent and who not in self.consents:
                 return "no_consent", f"{who} has not consented"
-            if task.barred == who:
+            if who in task.writers:
                 return "own_item", f"task {task.id} is about what {who} wrote"
             if (round, task.id, who) in self._answered:
                 return "second_answer", f"{who} had answered task {task.id}"

@@ -68,13 +68,13 @@ def _read(
     known = items.known.get(answer.item)
     # Labels of a refused published item are not for another item that has the same id.
     if known is None or (published and (round, answer.place.position) in items.clashing):
-        problem = problem or ("unknown_item", _no_item(answer.item, items))
+        problem = problem or ("unknown_item", no_item(answer.item, items))
     if problem or known is None or who == known.item.writer:
         return [], [], [problem or ("own_item", f"the validator wrote item {answer.item}")]
     old: Collection[str] = ()
     if task is not None:
         if (round, task.id) not in stale:
-            stale[round, task.id] = _stale(task, known.item)
+            stale[round, task.id] = outdated(task, known.item)
         old = stale[round, task.id]
         seal = gate.seal(round, answer.id, answer.person)
     elif known.changed:
@@ -132,7 +132,7 @@ def _association(
     return association, None
 
 
-def _stale(task: Task, item: Item) -> frozenset[str]:
+def outdated(task: Task, item: Item) -> frozenset[str]:
     """Ids of the associations whose words are no longer those that a task showed."""
     words = {a.id: a.sentence for a in item.associations}
     context = task.context
@@ -149,6 +149,7 @@ def _stale(task: Task, item: Item) -> frozenset[str]:
     return frozenset(changed)
 
 
-def _no_item(id: str, items: Items) -> str:
+def no_item(id: str, items: Items) -> str:
+    """That there is no item with this id, and why, if it was refused."""
     code = items.gone.get(id)
     return f"no item {id}: {code}, {REASONS[code]}" if code else f"no item {id}"

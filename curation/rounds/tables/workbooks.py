@@ -32,6 +32,7 @@ GIVEN: dict[RoundKind, tuple[str, ...]] = {
     "intrasentence": ("target", "domain"),
     "intersentence": ("target", "domain"),
     "validation": ("target", "domain", "context"),
+    "neutral": ("target", "domain", "context", "text_1", "text_2", "text_3"),
 }
 """What every table says of a task of a kind, besides its id and the texts to label."""
 _EACH: dict[str, tuple[str, ...]] = {"flags": FLAGS, "reasons": tuple(FORM["reason"])}
@@ -103,7 +104,7 @@ def columns(
             fill=fill,
             listed=name == _LISTED and not plain,
             long=base in ("context", "text", "template", "info")
-            or (kind == "intersentence" and fill and not values),
+            or (kind in ("intersentence", "neutral") and fill and not values),
         )
 
     given = [TASK, *GIVEN[kind]]
@@ -126,7 +127,7 @@ def columns(
 def _hint(name: str, base: str, kind: RoundKind | None, texts: Sections) -> str:
     """What a column is, or what to write; ``kind`` if people fill it in."""
     hints = texts["hint"]
-    if kind in KINDS and f"{name}_hint" in texts[kind]:
+    if kind in (*KINDS, "neutral") and f"{name}_hint" in texts[kind]:
         return str(texts[kind][f"{name}_hint"])
     field, _, value = base.partition(".")
     if field == "flags":

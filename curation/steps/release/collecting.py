@@ -71,13 +71,14 @@ def round_facts(
         labels: its labels.
 
     Returns:
-        The rounds, those that were opened here first, oldest first. And numbers of different people
-        with an accepted answer: for "review", each kind of CAT (its writers) and "validation".
+        The rounds but neutral ones, those that were opened here first, oldest first. And numbers of
+        different people with an accepted answer: for "review", each kind of CAT (its writers) and
+        "validation".
 
     Raises:
         CurationError: a file of a round is damaged.
     """
-    answered_in = set(campaign.round_names())
+    answered_in = set(campaign.round_names()) - round_files.neutral_rounds(campaign).keys()
     planned = {round.name: round for round in round_files.map_rounds(campaign)}
     names = [name for name in planned if name in answered_in]
     names += sorted(answered_in - planned.keys())

@@ -267,6 +267,7 @@ def _pilots(campaign: Campaign, named: Sequence[str], reporter: Reporter) -> lis
     rounds = rounds or [each for each in round_files.map_rounds(campaign) if each.pilot]
     if rounds:
         fold_answers(campaign, reporter=reporter)
+    answered -= round_files.neutral_rounds(campaign).keys()
     return [each for each in rounds if each.name in answered and each.kind != "review"]
 
 

@@ -125,10 +125,11 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
     results.records("people.jsonl", folded.people, private=True)
     raw = read.raw_files(campaign)
     results.json(SEGMENTS, digests({campaign.relative(path): path for path in raw}))
+    apart = round_files.neutral_rounds(campaign)
     return {
         "answers": read_answers,
-        "items": len(folded.items),
-        "labels": len(folded.labels),
+        "items": sum(item.round not in apart for item in folded.items),
+        "labels": sum(label.round not in apart for label in folded.labels),
         "reviews": len(folded.reviews),
         "people": len(folded.people),
         "rejected": sum(map(len, folded.rejections.values())),

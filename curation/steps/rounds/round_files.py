@@ -137,6 +137,23 @@ def map_rounds(campaign: Campaign) -> list[Round]:
     return [read_round(campaign, name) for name in planned_rounds(campaign)]
 
 
+def neutral_rounds(campaign: Campaign) -> dict[str, bool]:
+    """The neutral rounds, and the rounds that label their associations, oldest first.
+
+    Their items and labels are apart from those of the campaign.
+
+    Returns:
+        By name, whether it is a round of labels.
+    """
+    rounds = map_rounds(campaign)
+    written = {round.name for round in rounds if round.kind == "neutral"}
+    return {
+        round.name: round.kind == "validation"
+        for round in rounds
+        if round.name in written or not written.isdisjoint(round.of)
+    }
+
+
 def texts_files(campaign: Campaign) -> list[Path]:
     """The texts of every round that has answers."""
     paths = (campaign.rounds / name / "texts.json" for name in campaign.round_names())

@@ -412,8 +412,9 @@ def read_status(campaign: Campaign, round: Round) -> RoundStatus:
     tasks = round_files.read_tasks(campaign, round.name)
     answers = round_files.read_answers(campaign, round.name)
     items = read.read_items(campaign) if campaign.round_names() else []
+    known = {item.id: item for item in (*items, *read.neutral_items(campaign))}
     kept = {t.id for t in read.read_terms(campaign).values() if t.status == "kept"}
-    void = progress.voided(round, tasks, {item.id: item for item in items}, kept)
+    void = progress.voided(round, tasks, known, kept)
     votes = {}
     if round.kind == "validation":
         votes = read.votes(campaign, items, also=round.name)
@@ -516,6 +517,15 @@ def about_waiting(campaign: Campaign, name: str) -> str:
     waiting = open_platform(campaign, round_files.read_round(campaign, name)).waiting()
     came = f"{amount(waiting, 'answer')} came after the last pull"
     return f"{came}: curation rounds pull {name}" if waiting else ""
+
+
+def about_neutral(campaign: Campaign) -> str:
+    """The command that asks for labels on neutral associations, if nobody was asked yet."""
+    rounds = round_files.map_rounds(campaign)
+    asked = {name for round in rounds if round.kind == "validation" for name in round.of}
+    written = {item.round for item in read.neutral_items(campaign)} - asked
+    names = [round.name for round in rounds if round.name in written and round.state == "closed"]
+    return " ".join(["curation rounds open validation", *(f"--of {n}" for n in names)]) * any(names)
 
 
 def advice(status: RoundStatus, progress: "Progress") -> str:

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from curation.campaign import Campaign
@@ -76,7 +76,7 @@ def plan_round(
         platform: where it is to run.
         domains: only terms or items of these domains; empty for all.
         terms: only these terms (any name, or id), or items on them; empty for all.
-        of: validate the items of these rounds; empty for all rounds.
+        of: only items of these rounds; empty for all.
         reporter: where warnings and progress go.
 
     Raises:
@@ -99,15 +99,19 @@ def plan_round(
     licences.warn_of_other(campaign, texts["study"]["licence"], reporter)
     people.make_key(settings.campaign.id)
     has_answers = bool(campaign.round_names())
-    first = ANSWERS if kind == "validation" and has_answers else SELECT
-    run_steps(campaign, first, reporter=reporter)
+    on_items = kind in ("validation", "neutral")
+    run_steps(campaign, ANSWERS if on_items and has_answers else SELECT, reporter=reporter)
     chosen = _terms(campaign, domains, terms)
-    empty = [] if kind == "validation" or terms else domains_without_terms(campaign)
+    empty = [] if on_items or terms else domains_without_terms(campaign)
     for domain in empty:
         if domain in (domains or settings.domains):
             reporter.warn(no_terms(domain))
     if kind == "review":
         answers, tasks = _review(campaign, name, chosen)
+    elif kind == "neutral":
+        answers, tasks = _neutral(campaign, name, chosen, of)
+    elif not round_files.neutral_rounds(campaign).keys().isdisjoint(of):
+        answers, tasks = _neutral_validation(campaign, name, chosen, of, reporter)
     elif kind == "validation":
         answers, tasks = _validation(campaign, name, chosen, of, reporter)
     else:
@@ -261,6 +265,13 @@ def _writing(
     )
 
 
+def _check_of(campaign: Campaign, of: Sequence[str]) -> None:
+    """Check that all named rounds have answers."""
+    if unknown := set(of) - set(campaign.round_names()):
+        known = ", ".join(campaign.round_names()) or "none"
+        raise CurationError(f"round {min(unknown)!r} has no items", f"rounds with answers: {known}")
+
+
 def _validation(
     campaign: Campaign, name: str, terms: Sequence[Term], of: Sequence[str], reporter: Reporter
 ) -> tuple[int, list[Task]]:
@@ -269,10 +280,7 @@ def _validation(
     It takes items that lack labels and are not in another open round of validation.
     """
     settings, decisions = campaign.settings.rounds, campaign.settings.decisions
-    unknown = set(of) - set(campaign.round_names())
-    if unknown:
-        known = ", ".join(campaign.round_names()) or "none"
-        raise CurationError(f"round {min(unknown)!r} has no items", f"rounds with answers: {known}")
+    _check_of(campaign, of)
     items = read.read_items(campaign) if campaign.round_names() else []
     votes = read.votes(campaign, items)
     busy, term_ids = _in_other_rounds(campaign, name), {term.id for term in terms}
@@ -308,26 +316,105 @@ def _validation(
             f"[decisions] rounds does not name {name}: its labels will not count; add it there"
         )
     ids = [item.id for item in chosen]
-    seed = campaign.settings.campaign.seed
     full = set(ids)
     if settings.labels != "all":
-        full = plan.sample(ids, share=settings.sample, seed=seed)
+        full = plan.sample(ids, share=settings.sample, seed=campaign.settings.campaign.seed)
     wanted = {
         id: max(decisions.of - sum(v) for v in votes[id])
         if id in full
         else plan.further(votes[id], needed=decisions.needed, of=decisions.of)
         for id in ids
     }
+    return decisions.of - int(decisions.count_writer), _tasks_on(
+        campaign, name, chosen, wanted, full
+    )
+
+
+def _neutral(
+    campaign: Campaign, name: str, terms: Sequence[Term], of: Sequence[str]
+) -> tuple[int, list[Task]]:
+    """Answers to each task (one), and the tasks of a neutral round: an item each.
+
+    It takes the items of which it is known what they mean and that were in no neutral round yet.
+    """
+    apart, term_ids = round_files.neutral_rounds(campaign), {term.id for term in terms}
+    _check_of(campaign, of)
+    pilots = round_files.left_out_pilots(campaign)
+    is_pilot = round_files.is_pilot(name) and not campaign.settings.decisions.pilots
+    taken = {
+        task.item
+        for round, labels in apart.items()
+        if round != name and not labels
+        for task in round_files.read_tasks(campaign, round)
+    }
+    chosen = [
+        item
+        for item in (read.read_items(campaign) if campaign.round_names() else [])
+        if item.term in term_ids
+        and item.id not in taken
+        and (item.round in pilots) == is_pilot
+        and _is_wanted(item, of)
+        and len(plan.sides(item)) == 2
+    ]
+    if not chosen:
+        raise CurationError(
+            "there is no item to write a neutral association beside",
+            "open a round of writing first; each item is in one neutral round only",
+        )
+    return 1, _tasks_on(campaign, name, chosen, dict.fromkeys((i.id for i in chosen), 1))
+
+
+def _neutral_validation(
+    campaign: Campaign, name: str, terms: Sequence[Term], of: Sequence[str], reporter: Reporter
+) -> tuple[int, list[Task]]:
+    """Labels that each neutral association needs, and the tasks of the round that asks for them."""
+    apart, labels = round_files.neutral_rounds(campaign), campaign.settings.decisions.of
+    if others := [round for round in of if apart.get(round, True)]:
+        raise CurationError(
+            f"{others[0]} is not a neutral round, and labels on neutral associations are apart",
+            "name only neutral rounds with --of, or none of them",
+        )
+    given = Counter((label.item, label.association) for label in read.neutral_labels(campaign))
+    busy, term_ids = _in_other_rounds(campaign, name), {term.id for term in terms}
+    wanted, chosen = {}, []
+    for item in read.neutral_items(campaign):
+        wanted[item.id] = labels - given[item.id, item.associations[-1].id]
+        is_free = item.round in of and item.term in term_ids and item.id not in busy
+        chosen += [item] if is_free and wanted[item.id] > 0 else []
+    if not chosen:
+        raise CurationError(
+            "every neutral association has its labels, or is in an open round",
+            f"«curation rounds status {of[0]}» shows whether some were written",
+        )
+    reporter.note(
+        f"labels of {name} count for no gold label; «curation decisions neutral» reports them"
+    )
+    return labels, _tasks_on(campaign, name, chosen, wanted)
+
+
+def _tasks_on(
+    campaign: Campaign,
+    name: str,
+    items: Sequence[Item],
+    wanted: Mapping[str, int],
+    full: Collection[str] = (),
+) -> list[Task]:
+    """Tasks that show items; nobody gets one with words of their own."""
     tasks = plan.validation(
-        chosen,
+        items,
         read.read_terms(campaign),
         round=name,
         wanted=wanted,
         full=full,
-        seed=seed,
+        seed=campaign.settings.campaign.seed,
         sealed=_sealed(campaign),
     )
-    return decisions.of - int(decisions.count_writer), tasks
+    wrote = {a.id: item.writer for item in read.read_items(campaign) for a in item.associations}
+    beside = {item.id: wrote[item.associations[0].id] for item in items}
+    others = ((task, beside[task.item or ""]) for task in tasks)
+    return [
+        t if who == t.barred else t.model_copy(update={"also_barred": who}) for t, who in others
+    ]
 
 
 def _is_wanted(item: Item, of: Sequence[str]) -> bool:
@@ -457,13 +544,14 @@ def open_round(
 
     Args:
         campaign: the campaign.
-        kind: review, intrasentence, intersentence or validation.
+        kind: review, intrasentence, intersentence, validation or neutral.
         name: the round's name; empty for KIND-1, KIND-2, ….
         platform: web (our own pages), label_studio or files; empty for web.
         url: address of a Label Studio; empty for the campaign's own.
         domains: only terms or items of these domains; empty for all.
         terms: only these terms, or items on them; empty for all.
-        of: validate the items of these rounds; empty for all rounds.
+        of: only items of these rounds; empty for all. With neutral rounds, a validation labels
+            their neutral associations.
         common_link: on our own pages, let people enter a round of validation by one link for all.
             One person may then label an item twice, by using two browsers.
         prolific: on our own pages, let people from Prolific enter by one link, and nobody else.
@@ -624,7 +712,8 @@ def new_answers(
         counts: answers by what they are.
         before: ``round_files.refusals`` before the answers came in.
     """
-    items = sum(item.round == round.name for item in read_items(campaign))
+    every = (*read_items(campaign), *read.neutral_items(campaign))
+    items = sum(item.round == round.name for item in every)
     refused = round_files.new_refusals(campaign, before)
     return NewAnswers(counts, refused, items, pitfalls(campaign, round.name))
 

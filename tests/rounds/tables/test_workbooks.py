@@ -50,7 +50,7 @@ def task(n: int, kind: RoundKind) -> Task:
     shown = tuple(Shown(id=f"s{k}", text=f"Text {n}, {k}.", association=f"a{k}") for k in (1, 2, 3))
     return Task(
         id=f"t-{n}", term="term-1", domain="profession", target="baker", wanted=5, context="Hm.",
-        shown=shown if kind == "validation" else (),
+        shown=shown if kind in ("validation", "neutral") else (),
     )  # fmt: skip
 
 
@@ -160,6 +160,8 @@ def test_the_columns_to_fill_are_those_that_are_read(language: str, kind: RoundK
         "review": ["task_id", "term", "domain", "info", "answers_needed"],
         "validation": ["task_id", "target", "domain", "context", "answers_needed",
                        "text_1", "text_2", "text_3"],
+        "neutral": ["task_id", "target", "domain", "context", "text_1", "text_2", "text_3",
+                    "answers_needed"],
     }.get(kind, ["task_id", "target", "domain", "answers_needed"])  # fmt: skip
     # Somebody chooses the last value of each list, and writes a word where there is none.
     filled = {}

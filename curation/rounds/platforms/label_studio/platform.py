@@ -237,7 +237,7 @@ class LabelStudioRound(Platform):
         server, name = self.connect(), self.access.pseudonyms()
         users = [user for user, email in server.people().items() if name(email) == person]
         erased = server.erase(project, users) if users else 0
-        theirs = [task for task in self.access.tasks() if task.barred == person]
+        theirs = [task for task in self.access.tasks() if person in task.writers]
         if theirs:
             ids, texts = server.tasks(project), self.access.texts()
             for task in theirs:
@@ -268,13 +268,14 @@ class LabelStudioRound(Platform):
 
     def _barred(self, server: "LabelStudio", tasks: Sequence[Task]) -> dict[str, list[int]]:
         """By task id the accounts that must not be served it: those of the item's writer."""
-        if not any(task.barred for task in tasks):
+        if not any(task.writers for task in tasks):
             return {}
         name = self.access.pseudonyms()
         accounts: dict[str, list[int]] = defaultdict(list)
         for user, email in server.people().items():
             accounts[name(email)].append(user)
-        return {t.id: accounts[t.barred] for t in tasks if t.barred in accounts}
+        barred = {t.id: [u for who in t.writers for u in accounts.get(who, ())] for t in tasks}
+        return {task: users for task, users in barred.items() if users}
 
     def _bar(self, server: "LabelStudio", project: int, tasks: Sequence[Task]) -> None:
         """Keep everybody from their own items, whenever they signed up."""

@@ -9,7 +9,7 @@ import re
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,11 +21,12 @@ from curation.checks import content, lexical, surface
 from curation.checks.lists import Lists, lists
 from curation.checks.surface import Finding, ItemTexts
 from curation.formats.table_words import OTHER
-from curation.records import FLAGS, GOLD_COLUMNS, GOLDS, KINDS, RoundKind
+from curation.records import FLAGS, GOLD_COLUMNS, GOLDS, KINDS, Kind, RoundKind
 from curation.rounds import pages
 from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import whole_sentence
+from curation.rounds.folding import neutral
 from curation.rounds.platforms.web.store import Plan, Store, WebTask
 from curation.text.item_form import BLANK, fill, flaws, read_blank
 from curation.text.rules import WORK, nfc, same_text
@@ -41,6 +42,7 @@ SECONDS: dict[RoundKind, int] = {
     "intrasentence": 150,
     "intersentence": 210,
     "validation": 45,
+    "neutral": 60,
 }
 """How long a task takes about, to tell people before they begin."""
 WORDS = tuple(GOLD_COLUMNS)
@@ -190,6 +192,8 @@ class Checker(NamedTuple):
                 found.append(self._problem(name, "too_long"))
         if kind in KINDS and not found:
             found += self._of_item(task, fields)
+        if kind == "neutral" and fields["neutral"].strip() and not found:
+            found += self._of_neutral(task, fields["neutral"])
         order = [*FIELDS[kind]]
         return sorted(dict.fromkeys(found), key=lambda one: (order.index(one.field), not one.stops))
 
@@ -261,6 +265,21 @@ class Checker(NamedTuple):
             yield self._problem(about, "near_duplicate")
             return
         yield from self._warnings(about, target, str(task.data["domain"]), context, sentences)
+
+    def _of_neutral(self, task: WebTask, written: str) -> Iterator[Problem]:
+        """The problem of a neutral association, as the fold finds it."""
+        blank, patterns = (
+            self.plan.texts["writing"]["blank"],
+            content.meta_patterns(self.plan.language),
+        )
+        context, text = _as_folded(task.data["context"], blank), _as_folded(written, blank)
+        kind: Kind = "intrasentence" if BLANK in context else "intersentence"
+        if kind == "intrasentence":
+            text = whole_sentence(context, str(task.data["target"]), text)
+        three = [str(task.data[f"text_{n}"]) for n in (1, 2, 3)]
+        meta = partial(content.meta_text, patterns=patterns)
+        if flaw := neutral.flaw(kind, context, three, text, meta):
+            yield self._problem("neutral", flaw[0])
 
     def _is_near(self, task: WebTask, context: str, sentences: Mapping[str, str]) -> bool:
         plan = self.plan
@@ -446,6 +465,7 @@ def task_view(
     target = str(task.data["term" if kind == "review" else "target"])
     before, _, after = texts["web"][key].partition("[target]")
     first = {"review": "decision", "validation": f"label_{order[0]}", "intersentence": "context"}
+    first["neutral"] = "neutral"
     stops = [one.field for one in problems if one.stops]
     return {
         "task": task,

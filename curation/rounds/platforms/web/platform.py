@@ -99,7 +99,7 @@ class WebRound:
         """Put the plan and the tasks into the database, and open the round there."""
         data = self.access.task_data(tasks)
         shown = [
-            WebTask(task.id, task.term, task.barred, content)
+            WebTask(task.id, task.term, " ".join(sorted(task.writers)) or None, content)
             for task, content in zip(tasks, data, strict=True)
         ]
         with self._opened() as store:

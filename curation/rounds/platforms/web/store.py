@@ -120,7 +120,8 @@ class WebTask(msgspec.Struct, frozen=True):
     Attributes:
         id: the task's id.
         term: the id of its term.
-        barred: the pseudonym of the item's writer, who must not get it; None if there is none.
+        barred: pseudonyms of those whose words it shows and who must not get it, with spaces
+            between them; None if there are none.
         data: what people may see of it, as from ``pages.task_data``.
     """
 
@@ -530,10 +531,11 @@ class Store:
             db.execute("DELETE FROM people WHERE pseudonym = ?", (pseudonym,))
             db.execute(
                 "UPDATE leases SET until = 0 WHERE until > 0 AND (round, task) IN "
-                "(SELECT round, id FROM tasks WHERE barred = ?)",
-                (pseudonym,),
+                f"(SELECT round, id FROM tasks WHERE {BARRED})",
+                {"pseudonym": pseudonym},
             )
-            db.execute("UPDATE tasks SET data = ?, asked = 0 WHERE barred = ?", (b"{}", pseudonym))
+            empty = {"empty": b"{}", "pseudonym": pseudonym}
+            db.execute(f"UPDATE tasks SET data = :empty, asked = 0 WHERE {BARRED}", empty)
         self._empty_log()
         return int(count)
 
@@ -907,8 +909,10 @@ ATTEMPTS = (
     "SELECT passed FROM trained JOIN rounds ON rounds.name = trained.round "
     "WHERE person = ? AND kind = (SELECT kind FROM rounds WHERE name = ?) ORDER BY trained.rowid"
 )
+BARRED = "instr(' ' || barred || ' ', ' ' || :pseudonym || ' ')"
+"""The tasks that show words of a ``Person``; null if a task shows nobody's."""
 FREE = (
-    "round = :round AND answered + live < asked AND barred IS NOT :pseudonym AND id NOT IN "
+    f"round = :round AND answered + live < asked AND NOT ifnull({BARRED}, 0) AND id NOT IN "
     "(SELECT task FROM leases WHERE person = :id AND round = :round AND until != 0)"
 )
 """The tasks of a round that a person could get; wants the round, and a ``Person``."""

@@ -1,4 +1,4 @@
-"""The four forms in a real browser on a real Label Studio: shown, refused, stored."""
+"""The five forms in a real browser on a real Label Studio: shown, refused, stored."""
 
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -21,6 +21,7 @@ SENTENCE = "The librarian is BLANK, they say: $5."
 WRITTEN: dict[RoundKind, dict[str, str]] = {  # in the order of the form
     "intrasentence": {**MEANT, "template": SENTENCE},
     "intersentence": {"context": SENTENCE, **MEANT},
+    "neutral": {"neutral": "She left at $5."},
 }
 CONSENT = {"consent": [pages.consent_version(TEXTS)]}
 
@@ -124,6 +125,7 @@ FIRST: dict[RoundKind, str] = {
     "intrasentence": said("intrasentence", "stereotype_required"),
     "intersentence": said("intersentence", "context_required"),
     "validation": said("validation", "question_required"),
+    "neutral": said("neutral", "neutral_required"),
 }
 
 
@@ -134,7 +136,7 @@ def test_an_empty_answer_is_refused(kind: RoundKind, opened: Callable[..., OpenF
     assert form.stored() == []
 
 
-@pytest.mark.parametrize("kind", ["intrasentence", "intersentence"])
+@pytest.mark.parametrize("kind", WRITTEN)
 def test_what_a_writer_wrote_is_stored(kind: RoundKind, opened: Callable[..., OpenForm]) -> None:
     form = opened(kind)
     *first, last = WRITTEN[kind]

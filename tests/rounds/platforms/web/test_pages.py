@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import requests
+from markupsafe import escape
 
 from curation.checks.surface import Finding
 from curation.files import CurationError
@@ -317,6 +318,31 @@ def test_a_text_in_nfd_is_checked_as_the_fold_reads_it(site: Site, writer: Someo
     stored = "The librarian was BLANK in the cafe\u0301."
     assert writer.answer(path, template=stored).status_code == 200
     assert [answer["template"] for answer in payloads(site, "intrasentence-1")] == [stored]
+
+
+def test_a_neutral_text_is_written_beside_three_others_and_repeats_none(site: Site) -> None:
+    put(site.store, plan("neutral"))
+    one = site.person("neutral-1").begin("neutral-1")
+    path = one.next("neutral-1")
+    page = one.get(path)
+    assert "My neighbour works as a librarian." in page.text
+    assert all(text in page.text for text in web.TEXTS)
+    empty = one.answer(path, neutral=" ")
+    assert (empty.status_code, web.texts()["neutral"]["neutral_required"] in empty.text) == (
+        422,
+        True,
+    )
+    for text, code in (
+        (web.TEXTS[1].upper(), "same_text_twice"),
+        ("It fits in the BLANK here.", "blank_left"),
+        ("I need more money for these HITs.", "meta_text"),
+    ):
+        wrong = one.answer(path, neutral=text)
+        assert wrong.status_code == 422
+        says = web.texts()["web"].get(f"fix_{code}") or web.texts()["refused"][code]
+        assert escape(says) in wrong.text
+    assert one.answer(path).status_code == 200
+    assert [answer["neutral"] for answer in payloads(site, "neutral-1")] == ["He left at ten."]
 
 
 def test_the_same_answer_twice_is_one_and_a_second_one_is_refused(

@@ -67,7 +67,7 @@ def whole(desk: Desk, store: Store) -> None:
     set_to(desk.root, "typing_counts = false", "typing_counts = true")
     campaign = open_campaign(desk.root)
     kinds = {kind: counts_typing(campaign, kind, "web") for kind in ROUND_KINDS}
-    assert kinds == dict.fromkeys(KINDS, True) | {"review": False, "validation": False}
+    assert kinds == dict.fromkeys(ROUND_KINDS, False) | dict.fromkeys(KINDS, True)
     assert not counts_typing(campaign, "intersentence", "files")
     assert not counts_typing(campaign, "intersentence", "label_studio")
 
