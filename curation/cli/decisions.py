@@ -163,6 +163,12 @@ def _tables(report: "Agreement", measures: list[str], groups: list[str]) -> list
     repeats = [report["repeats"][name] for name in ("labels", "items", "lost")]
     heads = ["repeated labels", "items concerned", "CATs lost if they are refused"]
     tables.append(("Annotators who labelled an association twice", heads, [repeats]))
+    if flagged := report["flagged"]:
+        rows = [[r["by"] or "all", r["items"], *r["outcome"].values()] for r in flagged["rows"]]
+        title = f"Without items flagged {' or '.join(flagged['flags'])}"
+        title += f" (drop_flagged = {flagged['drop_flagged']})"
+        heads = ["by this many", "items left", "labels", "CATs", "% gold", "alpha, decided"]
+        tables.append((title, heads, rows))
     if "term" in groups:
         rows = [
             [
