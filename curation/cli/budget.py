@@ -77,8 +77,8 @@ def ethics(
     Options:
         kind: Only rounds of this kind: review, intrasentence, intersentence, validation;
             repeatable. Default: all of them.
-        platform_ (NAME): The platform of rounds to come: web (our own pages), label_studio, files. Default:
-            that of the last round of each kind, else web.
+        platform_ (NAME): The platform of rounds to come: web (our own pages), label_studio, files.
+            Default: that of the last round of each kind, else web.
         prolific: People come from Prolific.
         to (FILE): Write to this file. One that exists is not changed.
     """

@@ -164,11 +164,9 @@ def _tables(report: "Agreement", measures: list[str], groups: list[str]) -> list
     heads = ["repeated labels", "items concerned", "CATs lost if they are refused"]
     tables.append(("Annotators who labelled an association twice", heads, [repeats]))
     if flagged := report["flagged"]:
-        rows = [[r["by"] or "all", r["items"], *r["outcome"].values()] for r in flagged["rows"]]
-        title = f"Without items flagged {' or '.join(flagged['flags'])}"
-        title += f" (drop_flagged = {flagged['drop_flagged']})"
-        heads = ["by this many", "items left", "labels", "CATs", "% gold", "alpha, decided"]
-        tables.append((title, heads, rows))
+        rows = [[row["by"] or "none", *list(row.values())[1:]] for row in flagged]
+        heads = ["flagged by", "items left", "labels", "CATs", "% gold", "alpha, decided"]
+        tables.append(("Without flagged items", heads, rows))
     if "term" in groups:
         rows = [
             [

@@ -125,7 +125,7 @@ class FailedChecks(TypedDict):
     without: Outcome
 
 
-class WithoutFlagged(TypedDict):
+class WithoutFlagged(Outcome):
     """The outcome without the items that at least ``by`` validators flagged; by 0: of all items.
 
     ``items`` counts the items that are left.
@@ -133,15 +133,6 @@ class WithoutFlagged(TypedDict):
 
     by: int
     items: int
-    outcome: Outcome
-
-
-class FlaggedItems(TypedDict):
-    """What is left without flagged items: which flags, and how many drop an item (0: none do)."""
-
-    flags: list[str]
-    drop_flagged: int
-    rows: list[WithoutFlagged]
 
 
 class Agreement(TypedDict):
@@ -157,7 +148,7 @@ class Agreement(TypedDict):
     gold: dict[str, Differing]
     repeats: dict[str, int]
     failed_checks: FailedChecks | None
-    flagged: FlaggedItems | None
+    flagged: list[WithoutFlagged]
 
 
 def facts(
@@ -445,15 +436,16 @@ def without_flagged(
         early: as for ``outcome``.
 
     Returns:
-        One row for all items, and one for each number of validators that flagged an item.
+        One row for all items, and one for each number of validators that flagged an item; none if
+        nobody flagged one.
     """
     rows: list[WithoutFlagged] = []
-    for by in range(max(flagged.values(), default=0) + 1):
+    for by in range(max(flagged.values()) + 1 if flagged else 0):
         stays = [not by or flagged.get(d.item, 0) < by for d in decisions]
         left = [decision for decision, here in zip(decisions, stays, strict=True) if here]
         labels = counted.labels[counted.labels["item"].isin([d.item for d in left])]
         own = Counted(labels, counted.votes[np.repeat(np.array(stays, dtype=bool), 3)])
-        rows.append({"by": by, "items": len(left), "outcome": outcome(left, own, early)})
+        rows.append({"by": by, "items": len(left), **outcome(left, own, early)})
     return rows
 
 

@@ -33,7 +33,7 @@ from curation.work.manifest import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-    from curation.decisions.agreement import Agreement, FailedChecks, FlaggedItems
+    from curation.decisions.agreement import Agreement, FailedChecks, WithoutFlagged
     from curation.decisions.filter import Counted
 
 
@@ -359,20 +359,13 @@ def agreement_report(
 
 def _flagged(
     campaign: Campaign, items: Sequence[Item], early: Collection[str]
-) -> "FlaggedItems | None":
-    """What is left without flagged items; None if nobody flagged one."""
+) -> "list[WithoutFlagged]":
+    """What is left without flagged items, whether they are dropped or not."""
     from curation.decisions.agreement import without_flagged
 
     counted = read_counted(campaign, items, alone=True)
-    people, settings = flag_counts(campaign, counted), campaign.settings.decisions
-    if not people:
-        return None
     decisions = _decided(campaign, items, counted, {})
-    return {
-        "flags": list(settings.flags),
-        "drop_flagged": settings.drop_flagged,
-        "rows": without_flagged(decisions, counted, people, early),
-    }
+    return without_flagged(decisions, counted, flag_counts(campaign, counted), early)
 
 
 def _failed_checks(

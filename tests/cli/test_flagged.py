@@ -102,19 +102,18 @@ def test_agreement_is_shown_with_and_without_flagged_items(desk: Desk) -> None:
     desk.set(drop_flagged=2)
     report = desk.say("decisions", "agreement")
     flagged = report["flagged"]
-    assert (flagged["flags"], flagged["drop_flagged"]) == (["objective"], 2)
-    left = [(row["by"], row["items"], *row["outcome"].values()) for row in flagged["rows"]]
+    left = [tuple(row.values()) for row in flagged]
     # 15 labels an item. The figures are the same whether flags drop items or not.
     assert left == [(0, 8, 120, 8, 100, 1), (1, 6, 90, 6, 100, 1), (2, 7, 105, 7, 100, 1)]
     overall = [row for row in report["measures"] if row["by"] == "overall"]
     kept = {(row["cats"], row["labels"]) for row in overall if row["scope"] == "kept"}
     assert kept == {(7, 105), (7, 70)}  # all three associations of a CAT, or two
     said = " ".join(desk.done("decisions", "agreement").out.split())
-    assert "Without items flagged objective (drop_flagged = 2)" in said
+    assert "Without flagged items flagged by items left labels CATs" in said
     desk.set(drop_flagged=0)
-    assert desk.say("decisions", "agreement")["flagged"]["rows"] == flagged["rows"]
+    assert desk.say("decisions", "agreement")["flagged"] == flagged
     desk.set(flags=["unknown_target"])
-    assert desk.say("decisions", "agreement")["flagged"] is None
+    assert desk.say("decisions", "agreement")["flagged"] == []
 
 
 def test_models_are_compared_with_and_without_flagged_cats(desk: Desk) -> None:
