@@ -75,8 +75,8 @@ def ethics(
     at the end.
 
     Options:
-        kind: Only rounds of this kind: review, intrasentence, intersentence, validation;
-            repeatable. Default: all of them.
+        kind: Only rounds of this kind; repeatable. Default: review, intrasentence, intersentence,
+            validation, and the kinds of rounds that were opened.
         platform_ (NAME): The platform of rounds to come: web (our own pages), label_studio, files.
             Default: that of the last round of each kind, else web.
         prolific: People come from Prolific.

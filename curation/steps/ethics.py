@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.formats.requirements import described
-from curation.records import ROUND_KINDS, Requirements, Round, RoundKind
+from curation.records import KINDS, Requirements, Round, RoundKind
 from curation.rounds import pages
 from curation.settings import PeopleSettings
 from curation.steps.release.statement import read_statement
@@ -16,6 +16,9 @@ from curation.steps.release.versions import version_names
 from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.crowd import pace
 from curation.text.rules import WORK, grouped
+
+USUAL: tuple[RoundKind, ...] = ("review", *KINDS, "validation")
+"""The kinds of rounds that every campaign has."""
 
 
 class Sheet(NamedTuple):
@@ -78,7 +81,8 @@ def ethics_sheet(
 
     Args:
         campaign: the campaign; nothing in it is changed.
-        kinds: the kinds of rounds that people are asked for; empty for all.
+        kinds: the kinds of rounds that people are asked for; empty for ``USUAL`` and those that
+            were opened.
         platform: where rounds run that were not opened yet; empty for our own pages.
         prolific: whether people come from Prolific.
 
@@ -88,7 +92,7 @@ def ethics_sheet(
     from curation.release.texts.render import markdown
 
     rounds = {round.kind: round for round in round_files.map_rounds(campaign)}
-    chosen = dict.fromkeys(map(round_status.round_kind, kinds or ROUND_KINDS))
+    chosen = dict.fromkeys(map(round_status.round_kind, kinds or (*USUAL, *rounds)))
     works = [_work(campaign, kind, rounds.get(kind), platform) for kind in chosen]
     asked: list[str] = []
     text = markdown(
