@@ -69,6 +69,7 @@ REASONS: dict[str, str] = {
     "two_of_a_kind": "the gold labels are not one stereotype, one anti-stereotype, one unrelated",
     "left_out": "leave_out in [decisions] lists the item",
     "pilot": "the item is of a pilot round, and pilots in [decisions] does not ask for it",
+    "flagged": "as many validators flagged the item as drop_flagged in [decisions] says",
     "intent_mismatch": "a gold label differs from the writer's intent",
     # an association without a score (scores)
     "too_long": "the text to score does not fit into the model's window",

@@ -13,7 +13,7 @@ from pydantic import model_validator as check_model
 from curation.files import CurationError, read_text, writing
 from curation.formats.requirements import names
 from curation.formats.toml_files import line_of, read_toml, toml_key, toml_value, with_setting
-from curation.records import Property, Qid, Requirements, RoundKind
+from curation.records import FlagName, Property, Qid, Requirements, RoundKind
 from curation.text.words import AFFIXING, base
 
 NAME = r"^[^\x00-\x20/\x7f][^\x00-\x1f/\x7f]*$"
@@ -385,6 +385,13 @@ class DecisionSettings(Section):
         Many[Words], Field(description="ids of items that must not become CATs")
     ] = ()
     pilots: Annotated[bool, Field(description="items of pilot rounds may become CATs")] = False
+    drop_flagged: Annotated[
+        Few, Field(ge=0, description="validators whose flags drop an item; 0: flags drop nothing")
+    ] = 0
+    flags: Annotated[
+        Many[FlagName],
+        Field(min_length=1, description="these flags: objective, ungrammatical, unknown_target"),
+    ] = ("objective",)
 
     @check_model(mode="after")
     def _is_majority(self) -> "DecisionSettings":

@@ -164,6 +164,10 @@ def _tables(report: "Agreement", measures: list[str], groups: list[str]) -> list
     repeats = [report["repeats"][name] for name in ("labels", "items", "lost")]
     heads = ["repeated labels", "items concerned", "CATs lost if they are refused"]
     tables.append(("Annotators who labelled an association twice", heads, [repeats]))
+    if flagged := report["flagged"]:
+        rows = [[row["by"] or "none", *list(row.values())[1:]] for row in flagged]
+        heads = ["flagged by", "items left", "labels", "CATs", "% gold", "alpha, decided"]
+        tables.append(("Without flagged items", heads, rows))
     if "term" in groups:
         rows = [
             [

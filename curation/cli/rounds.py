@@ -14,7 +14,7 @@ import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
-from curation.cli.budget import plan
+from curation.cli.budget import ethics, plan
 from curation.cli.correcting import confirm, correct
 from curation.cli.crowd import approve, study
 from curation.cli.importing import show_refused
@@ -613,6 +613,7 @@ app = command_group(
     "docs/rounds.md."
 )
 app.command("plan")(plan)
+app.command("ethics")(ethics)
 app.command("serve")(serve)
 
 

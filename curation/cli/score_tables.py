@@ -388,6 +388,7 @@ def show_comparison(report: Comparison, *, terms: int = 3, all_tables: bool = Fa
                 _show_power(group.power, suffix)
     _show_mechanisms(report.mechanisms, runs, tier)
     _show_shifts(report.shifts, runs, tier)
+    _show_flagged(report.flagged, runs, tier)
     for part in report.model_terms:
         _show_model_terms(part, runs, tier)
     shown = [runs[run] for group in report.groups for run in group.models]
@@ -430,6 +431,13 @@ def _show_models(group: Ranking, runs: Runs, tier: str) -> None:
         title = f"Models, {group.title}, {'both kinds' if kind == BOTH else kind}{tier}"
         if rows:
             console.table(title, ["model", "rules", *heads, *HEADS], rows)
+
+
+def _show_flagged(rows: Sequence[Fields], runs: Runs, tier: str) -> None:
+    """Each run with all CATs, and without those that this many validators or more flagged."""
+    table = [[_named(runs[row["run"]]), row["by"] or "none", *cells(row)] for row in rows]
+    if table:
+        console.table(f"Without flagged CATs{tier}", ["model", "flagged by", *HEADS], table)
 
 
 def _cell(result: Result, kind: str) -> Any:

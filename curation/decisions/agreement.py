@@ -14,7 +14,7 @@ from curation.stats.intervals import Interval
 from curation.text.rules import chance_of_agreement
 from curation.text.wording import amount
 
-ALGORITHM = 5
+ALGORITHM = 6
 _FEW_CATS = 10  # with fewer CATs the coverage of intervals was not measured (docs/intervals.md)
 PAPER_RETENTION = 83.0  # per cent of CATs kept (StereoSet, ACL §4.3)
 GROUPS = ("domain", "kind", "round", "term", "annotator")
@@ -125,6 +125,16 @@ class FailedChecks(TypedDict):
     without: Outcome
 
 
+class WithoutFlagged(Outcome):
+    """The outcome without the items that at least ``by`` validators flagged; by 0: of all items.
+
+    ``items`` counts the items that are left.
+    """
+
+    by: int
+    items: int
+
+
 class Agreement(TypedDict):
     """The content of ``agreement.json`` (docs/decisions.md)."""
 
@@ -138,6 +148,7 @@ class Agreement(TypedDict):
     gold: dict[str, Differing]
     repeats: dict[str, int]
     failed_checks: FailedChecks | None
+    flagged: list[WithoutFlagged]
 
 
 def facts(
@@ -408,6 +419,34 @@ def outcome(
         "gold": 100 * sum(golds) / len(golds) if golds else None,
         "alpha": coefficient("alpha", votes) if len(votes) else None,
     }
+
+
+def without_flagged(
+    decisions: Sequence[Decision],
+    counted: Counted,
+    flagged: Mapping[str, int],
+    early: Collection[str] = (),
+) -> list[WithoutFlagged]:
+    """What is left without the items that one validator or more flagged, two or more, and so on.
+
+    Args:
+        decisions: one per item, made as if flags dropped nothing.
+        counted: the labels that count; votes in the order of the decisions.
+        flagged: how many validators flagged an item, by its id; as from ``filter.flagged``.
+        early: as for ``outcome``.
+
+    Returns:
+        One row for all items, and one for each number of validators that flagged an item; none if
+        nobody flagged one.
+    """
+    rows: list[WithoutFlagged] = []
+    for by in range(max(flagged.values()) + 1 if flagged else 0):
+        stays = [not by or flagged.get(d.item, 0) < by for d in decisions]
+        left = [decision for decision, here in zip(decisions, stays, strict=True) if here]
+        labels = counted.labels[counted.labels["item"].isin([d.item for d in left])]
+        own = Counted(labels, counted.votes[np.repeat(np.array(stays, dtype=bool), 3)])
+        rows.append({"by": by, "items": len(left), **outcome(left, own, early)})
+    return rows
 
 
 def about_failed(failed: FailedChecks | None) -> str:

@@ -1,5 +1,6 @@
 """The filter: count labels, and decide which items become CATs (StereoSet, ACL §4.3: 3 of 5)."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -7,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from curation.records import GOLDS, KINDS, VALUES, Decision, Gold, Item, Verdict
+from curation.records import GOLDS, KINDS, VALUES, Decision, Flag, Gold, Item, Verdict
 from curation.text.rules import TIERS, Outcome, Votes, decide, tier
 
 ALGORITHM = 2
@@ -114,6 +115,27 @@ def golds_without_votes(items: Iterable[Item], labels: pd.DataFrame) -> dict[str
     return {id: three for id, three in golds.items() if set(three) == set(GOLDS)}  # type: ignore[misc]
 
 
+def flagged(flags: Iterable[Flag], counted: Counted, names: Collection[str]) -> Counter[str]:
+    """How many validators flagged each item, such as for stating a fact (ACL §9).
+
+    A flag counts if a label counts that its validator gave the item in the same round.
+
+    Args:
+        flags: the flags of all rounds.
+        counted: which labels count.
+        names: which flags are meant, of ``records.FLAGS``. Somebody who set two counts once.
+
+    Returns:
+        The number of validators by item; items without such a flag are left out.
+    """
+    meant = [flag for flag in flags if flag.flag in names]
+    labels = counted.labels[(counted.labels["code"] == "").to_numpy(dtype=bool)]
+    labels = labels[labels["item"].isin([flag.item for flag in meant])]
+    live = set(zip(labels["item"], labels["annotator"], labels["round"], strict=True))
+    people = {(f.item, f.annotator) for f in meant if (f.item, f.annotator, f.round) in live}
+    return Counter(item for item, _ in people)
+
+
 def judge(
     items: Sequence[Item],
     votes: NDArray[np.int64],
@@ -123,6 +145,7 @@ def judge(
     match_intent: bool = False,
     leave_out: Collection[str] = (),
     pilots: Collection[str] = (),
+    dropped: Collection[str] = (),
     trusted: Mapping[str, tuple[Gold, ...]] = NOTHING,
 ) -> list[Decision]:
     """Decide every item by its votes.
@@ -135,6 +158,7 @@ def judge(
         match_intent: whether each gold label must equal the writer's intent, if it is known.
         leave_out: ids of items that are not kept, whatever their labels are.
         pilots: rounds whose items are not kept, whatever their labels are.
+        dropped: ids of items that are not kept because validators flagged them.
         trusted: by id of items without votes, their gold labels; as from ``golds_without_votes``.
 
     Returns:
@@ -160,6 +184,8 @@ def judge(
             kept, reason = False, "left_out"
         elif item.round in pilots:
             kept, reason = False, "pilot"
+        elif item.id in dropped:
+            kept, reason = False, "flagged"
         decisions.append(Decision(item=item.id, kept=kept, reason=reason, verdicts=(a, b, c)))
     return decisions
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from curation.files import CurationError
 from curation.models.rules import rules_name
-from curation.records import KINDS, Fields
+from curation.records import KINDS, Cat, Fields
 from curation.scores.boards import Board
 from curation.scores.flags import flags_of
 from curation.scores.groups import (
@@ -30,7 +30,7 @@ from curation.scores.sizes import Sizes, by_architecture, size_correlations, siz
 from curation.scores.terms import EVEN, Agreement, by_term, model_terms
 from curation.stats.correlations import spearman
 from curation.stats.intervals import FEW
-from curation.stats.metrics import BOTH, METRICS, results
+from curation.stats.metrics import BOTH, METRICS, over_terms, results
 from curation.stats.power import CATS_A_TERM, Spread, detectable, needed_by_pairs, spread
 from curation.stats.tests import holm, paired_tests, term_means
 
@@ -277,6 +277,33 @@ def run_results(
         "missing": missing,
         **own,
     }
+
+
+def without_flagged(
+    board: Board, cats: Sequence[Cat], flagged: Mapping[str, int]
+) -> list[dict[str, Any]]:
+    """lms, ss and icat of each run without the CATs that validators flagged (ACL §9).
+
+    Args:
+        board: what the runs won in the CATs.
+        cats: the CATs, in the board's order.
+        flagged: how many validators flagged a CAT, by its id.
+
+    Returns:
+        For each run a row without CATs that one validator or more flagged, two or more, and so on;
+        before them one of all CATs (``by`` 0). A row is ``{"run", "by", **metrics.over_terms}``,
+        over the CATs that the run has. Empty if no CAT was flagged.
+    """
+    people = np.array([flagged.get(cat.id, 0) for cat in cats], dtype=int)
+    most = int(people.max(initial=0))
+    rows = []
+    for number, run in enumerate(board.runs if most else ()):
+        has = ~np.isnan(board.stereotype[number])
+        for by in range(most + 1):
+            left = board.table(number)[(people[has] < by) | (by == 0)]
+            if len(left):
+                rows.append({"run": run.name, "by": by, **over_terms(left)})
+    return rows
 
 
 def compare_group(

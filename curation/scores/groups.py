@@ -403,6 +403,7 @@ class Comparison(NamedTuple):
         runs: of ``run_results``; ``overall`` is None for a run that lacks a kind.
         groups: of ``compare_group``.
         mechanisms, shifts, model_terms: of ``mechanisms``, ``shifts`` and ``terms_of``.
+        flagged: of ``compare.without_flagged``: without CATs that validators flagged.
         answers: of ``answers.read_answers``: of all chat models, also of those without a score. If
             no run has a score, only these are there.
     """
@@ -419,4 +420,5 @@ class Comparison(NamedTuple):
     mechanisms: Sequence[Means] = ()
     shifts: Sequence[Difference] = ()
     model_terms: Sequence[ModelTerms] = ()
+    flagged: Sequence[Fields] = ()
     answers: Sequence[Mapping[str, Any]] = ()

@@ -35,7 +35,7 @@ from curation.work.manifest import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-    from curation.decisions.agreement import Agreement, FailedChecks
+    from curation.decisions.agreement import Agreement, FailedChecks, WithoutFlagged
     from curation.decisions.filter import Counted
     from curation.decisions.neutral import NeutralReport
 
@@ -125,7 +125,8 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
         )
     counted = read_counted(campaign, items)
     published = golds_without_votes(items, counted.labels)
-    decisions = _decided(campaign, items, counted)
+    by_people = flag_counts(campaign, counted)
+    decisions = _decided(campaign, items, counted, by_people)
     without = [decision for decision in decisions if decision.item in published]
     refused = counted.labels[counted.labels["code"] != ""]
     rejections = [
@@ -144,7 +145,8 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
     rejections += [
         Rejection(
             code=decision.reason,
-            detail=f"golds {', '.join(str(v.gold) for v in decision.verdicts)}",
+            detail=f"golds {', '.join(str(v.gold) for v in decision.verdicts)}"
+            + (f"; flagged by {by_people[item.id]}" if decision.reason == "flagged" else ""),
             where=f"item {item.id}",
             record=item.model_dump(mode="json"),
         )
@@ -168,11 +170,35 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
     }
 
 
-def _decided(campaign: Campaign, items: Sequence[Item], counted: "Counted") -> list[Decision]:
-    """The decision on each item by the labels that count, under the campaign's settings."""
+def flag_counts(campaign: Campaign, counted: "Counted") -> Counter[str]:
+    """By item, how many validators set a flag that flags in [decisions] names.
+
+    Args:
+        campaign: the campaign.
+        counted: which labels count: flags of people without one on the item do not.
+    """
+    from curation.decisions.filter import flagged
+
+    rounds = campaign.round_names()
+    every = (flag for name in rounds for flag in round_files.read_flags(campaign, name))
+    return flagged(every, counted, campaign.settings.decisions.flags)
+
+
+def _decided(
+    campaign: Campaign,
+    items: Sequence[Item],
+    counted: "Counted",
+    flagged: Mapping[str, int] | None = None,
+) -> list[Decision]:
+    """The decision on each item by the labels that count, under the campaign's settings.
+
+    ``flagged`` has the number of validators who flagged an item, by its id; None counts them.
+    """
     from curation.decisions.filter import golds_without_votes, judge
 
     settings = campaign.settings.decisions
+    flagged = flag_counts(campaign, counted) if flagged is None else flagged
+    least = settings.drop_flagged
     return judge(
         items,
         counted.votes,
@@ -181,6 +207,7 @@ def _decided(campaign: Campaign, items: Sequence[Item], counted: "Counted") -> l
         match_intent=settings.match_intent,
         leave_out=frozenset(settings.leave_out),
         pilots=round_files.left_out_pilots(campaign),
+        dropped={id for id, people in flagged.items() if least and people >= least},
         trusted=golds_without_votes(items, counted.labels) if settings.trust_gold else {},
     )
 
@@ -241,6 +268,7 @@ def agreement_inputs(campaign: Campaign) -> list[Path]:
         campaign.decisions / "decisions.jsonl",
         *round_files.task_files(campaign),
         *round_files.check_files(campaign),
+        *round_files.flag_files(campaign),
     ]
 
 
@@ -307,7 +335,7 @@ def agreement_report(
                 facts, by=group, measures=measures, confidence=settings.agreement.confidence
             )
             advance()
-    other = {"count_repeats", "leave_out", "pilots", "trust_gold"}
+    other = {"count_repeats", "leave_out", "pilots", "trust_gold", "drop_flagged", "flags"}
     rules = settings.decisions.model_dump(exclude=other)
     data, labels = [item for item, _ in of_data], read_labels(campaign)
     labels = labels[labels["item"].isin([item.id for item in data])]
@@ -328,7 +356,19 @@ def agreement_report(
         "gold": agreement.intent(voted, votes),
         "repeats": repeated._asdict(),
         "failed_checks": _failed_checks(campaign, data, early),
+        "flagged": _flagged(campaign, data, early),
     }
+
+
+def _flagged(
+    campaign: Campaign, items: Sequence[Item], early: Collection[str]
+) -> "list[WithoutFlagged]":
+    """What is left without flagged items, whether they are dropped or not."""
+    from curation.decisions.agreement import without_flagged
+
+    counted = read_counted(campaign, items, alone=True)
+    decisions = _decided(campaign, items, counted, {})
+    return without_flagged(decisions, counted, flag_counts(campaign, counted), early)
 
 
 def _failed_checks(
@@ -484,7 +524,7 @@ FILTER = Step(
     lambda c: c.decisions,
     "decisions.filter",
     filter_settings,
-    lambda c: [*item_files(c), *label_files(c)],
+    lambda c: [*item_files(c), *label_files(c), *round_files.flag_files(c)],
     filter,
     needs=(ANSWERS,),
 )

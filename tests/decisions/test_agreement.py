@@ -184,6 +184,34 @@ def test_a_latex_table_escapes_its_cells() -> None:
     ]
 
 
+def test_what_is_left_without_flagged_items() -> None:
+    items = [*map(item, "xyz")]
+    given = [
+        (association, who, VALUES[letter])
+        for association, letters in SAID.items()
+        for who, letter in zip("abcde", letters, strict=True)
+        if letter != "-"
+    ]
+    counts = count(items, labels(given))
+    decisions = judge(items, counts.votes)
+    none, one, two = module.without_flagged(decisions, counts, {"x": 2, "z": 1})
+    # SAID has 33 labels: 15 on x, 15 on y and 3 on z. x is the CAT, and z has no gold label.
+    assert (none["by"], none["items"]) == (0, 3)
+    assert none == {"by": 0, "items": 3, **module.outcome(decisions, counts)}
+    assert (none["labels"], none["cats"]) == (33, 1)
+    assert (one["by"], one["items"]) == (1, 1)
+    assert (one["labels"], one["cats"], one["gold"]) == (
+        15,
+        0,
+        100,
+    )
+    votes = [[5, 0, 0, 0], [3, 2, 0, 0], [0, 0, 5, 0]]  # of y
+    assert one["alpha"] == coefficient("alpha", np.array(votes))
+    assert (two["by"], two["items"]) == (2, 2)
+    assert (two["labels"], two["gold"]) == (18, 50)
+    assert module.without_flagged(decisions, counts, {}) == []
+
+
 def test_the_outcome_of_labels_and_what_is_said_of_people_who_failed_checks() -> None:
     items = [*map(item, "xyz")]
 

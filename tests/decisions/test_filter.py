@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.decisions.filter import count, judge, repeats, tiers
-from curation.records import GOLDS, VALUES, Item, Value
+from curation.decisions.filter import count, flagged, judge, repeats, tiers
+from curation.records import GOLDS, VALUES, Flag, FlagName, Item, Value
 from curation.text.rules import Votes, decide
 from support.votes import item, labels
 
@@ -104,6 +104,34 @@ def test_repeats_can_be_counted_as_stereoset_did() -> None:
     assert (strict.kept, strict.reason) == (False, "too_few_labels")
     assert loose.kept
     assert repeats([ONE], given_labels) == (3, 1, 1)
+
+
+def flag(who: str, name: FlagName = "objective", round: str = "main", item: str = "x") -> Flag:
+    return Flag(item=item, annotator=who, flag=name, round=round)
+
+
+def test_a_flag_counts_if_its_validators_label_counts() -> None:
+    rows: Rows = [(f"x{n}", who, gold) for n, gold in enumerate(GOLDS) for who in "abcdef"]
+    other = labels([("x0", "g", "unrelated")], round="pilot")
+    counted = count([ONE], pd.concat([labels(rows), other]), of=5, rounds=["main"])
+    # f is one too many, g's round does not count, h gave no label, and a is of another round there.
+    flags = [flag("f"), flag("g", round="pilot"), flag("h"), flag("a", round="pilot")]
+    assert flagged(flags, counted, ["objective"]) == {}
+    flags += [flag("a"), flag("a"), flag("a", "ungrammatical"), flag("b", "ungrammatical")]
+    assert flagged(flags, counted, ["objective"]) == {"x": 1}
+    assert flagged(flags, counted, ["objective", "ungrammatical"]) == {"x": 2}
+    assert flagged(flags, counted, ["unknown_target"]) == {}
+
+
+def test_flagged_items_are_not_kept_whatever_their_labels_are() -> None:
+    items = [item(name) for name in "vwxy"] + [item("z").model_copy(update={"round": "p"})]
+    votes = np.array([[(5, 0, 0, 0), (0, 5, 0, 0), (0, 0, 5, 0)] for _ in items]).reshape(-1, 4)
+    votes[3] = 0  # w: labels are missing
+    every = ["v", "w", "x", "z"]
+    decisions = judge(items, votes, leave_out=["x"], pilots=["p"], dropped=every)
+    assert [d.reason for d in decisions] == ["flagged", "flagged", "left_out", None, "pilot"]
+    assert [d.kept for d in decisions] == [False, False, False, True, False]
+    assert decisions[0].verdicts[0].gold == "stereotype"
 
 
 @pytest.mark.parametrize("items", [[], [ONE]])

@@ -93,6 +93,8 @@ def test_the_demo_and_run_make_the_same(place: Finished, content: Any) -> None:
 SETTINGS: list[tuple[str, str, list[str]]] = [
     ('name = "Mild example"', 'name = "Other"', ["trust"]),
     ('language = "en"', 'language = "en-GB"', [*STEPS[:3], *MEASURES, "trust"]),
+    ("drop_flagged = 0", "drop_flagged = 2", ["filter", "agreement"]),
+    ('flags = ["objective"]', 'flags = ["ungrammatical"]', ["filter", "agreement", "trust"]),
     ("[rounds]", "[domains.x]\n\n[rounds]", ["select", "answers", "release"]),
     ("least = 1", "least = 9", ["select"]),
     ('fallbacks = ["en"]', 'fallbacks = ["et"]', ["select"]),

@@ -1,4 +1,4 @@
-"""The texts of a release, from the templates in ``data/release/templates``.
+"""The texts of a release, from the templates in ``data/release/templates`` and ``data/people``.
 
 A template has all sentences. The code passes it records and computed values. A template cannot
 print a foreign text as markup by mistake: every text is escaped, unless a template or a filter made
@@ -168,7 +168,9 @@ def _environment(escape: Callable[[str], str]) -> Environment:
         return lambda *given: _markup(function(*given))
 
     made = Environment(
-        loader=FileSystemLoader(shipped("data", "release", "templates")),
+        loader=FileSystemLoader(
+            [shipped("data", "release", "templates"), shipped("data", "people")]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -19,7 +19,7 @@ from curation.files import CurationError, read_text, shipped, writing
 from curation.formats.requirements import shown
 from curation.formats.tables import csv_text, read_csv
 from curation.formats.toml_files import read_toml
-from curation.records import Fields, Round
+from curation.records import Fields, Round, RoundKind
 from curation.rounds import pages, people
 from curation.rounds.pay import CENTS, earned, money
 from curation.rounds.platforms.interface import Platform, Submission
@@ -135,23 +135,33 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
     return Study(facts["fields"], filled("study.txt.jinja").strip())
 
 
-def _minutes(campaign: Campaign, round: Round, tasks: int) -> tuple[int, str]:
-    """The minutes that a person needs, and what they are computed from."""
+def pace(campaign: Campaign, kind: RoundKind) -> tuple[float, str]:
+    """The seconds that a task of a kind takes, and what they are computed from."""
     from curation.rounds.platforms.web.forms import SECONDS
 
     times = [
         answer.seconds
         for each in round_files.map_rounds(campaign)
-        if each.kind == round.kind
+        if each.kind == kind
         for answer in round_files.read_answers(campaign, each.name)
         if answer.seconds and answer.code is None
     ]
-    pace = median(times) if times else SECONDS[round.kind]
-    of = f"median of {amount(len(times), 'answer')}" if times else "a guess, as there is no pilot"
+    if times:
+        return median(times), f"median of {amount(len(times), 'answer')}"
+    return SECONDS[kind], "a guess, as there is no pilot"
+
+
+def _minutes(campaign: Campaign, round: Round, tasks: int) -> tuple[int, str]:
+    """The minutes that a person needs, and what they are computed from."""
+    from curation.rounds.platforms.web.forms import SECONDS
+
+    seconds, of = pace(campaign, round.kind)
     example = SECONDS["review"] if round.kind == "review" else SECONDS["validation"] / 3
     trained = campaign.settings.rounds.training_pass and round_status.training(campaign, round.kind)
     before = READING + example * len(trained or ())
-    return ceil((before + pace * tasks) / 60), f"{pace:.0f} s each: {of}; {before:.0f} s before"
+    return ceil(
+        (before + seconds * tasks) / 60
+    ), f"{seconds:.0f} s each: {of}; {before:.0f} s before"
 
 
 # --- approval -----------------------------------------------------------------------------------

@@ -257,6 +257,12 @@ def read_flags(campaign: Campaign, name: str) -> list[Flag]:
     return read_records(campaign.rounds / name / "flags.jsonl", Flag, missing_ok=True)
 
 
+def flag_files(campaign: Campaign) -> list[Path]:
+    """The flags of every round that has answers."""
+    paths = (campaign.rounds / name / "flags.jsonl" for name in campaign.round_names())
+    return [path for path in paths if path.exists()]
+
+
 def read_typing(campaign: Campaign, name: str) -> list[Typing]:
     """How the texts of a round's answers came about; empty if nothing was counted."""
     return read_records(campaign.rounds / name / "typing.jsonl", Typing, missing_ok=True)

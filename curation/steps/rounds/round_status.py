@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records, writing
 from curation.formats.table_words import languages, nearest
-from curation.records import KINDS, Answer, Person, PlatformName, Round, RoundKind, Task
+from curation.records import (
+    KINDS,
+    ROUND_KINDS,
+    Answer,
+    Person,
+    PlatformName,
+    Round,
+    RoundKind,
+    Task,
+)
 from curation.rounds import pages
 from curation.rounds import people as standing
 from curation.rounds.answers.archive import Sent
@@ -205,6 +214,18 @@ def platform_name(name: str) -> PlatformName:
     known = next((known for known in PLATFORMS if known == (name or DEFAULT)), None)
     if known is None:
         raise CurationError(f"no platform {name!r}", f"platforms: {', '.join(PLATFORMS)}")
+    return known
+
+
+def round_kind(name: str) -> RoundKind:
+    """A kind of round, checked.
+
+    Raises:
+        CurationError: there is no such kind.
+    """
+    known = next((kind for kind in ROUND_KINDS if kind == name), None)
+    if known is None:
+        raise CurationError(f"no kind of round {name!r}", f"kinds: {', '.join(ROUND_KINDS)}")
     return known
 
 

@@ -18,7 +18,6 @@ from curation.files import (
 from curation.formats.table_words import Sections, has_own_headings
 from curation.formats.tables import csv_text, find_header, read_csv
 from curation.records import (
-    ROUND_KINDS,
     Item,
     Kind,
     Pitfall,
@@ -561,9 +560,7 @@ def open_round(
         CurationError: an argument is wrong, there is nothing to work on, a fact that
             annotators must be given is missing, or the platform cannot be reached.
     """
-    known = next((known for known in ROUND_KINDS if known == kind), None)
-    if known is None:
-        raise CurationError(f"no kind of round {kind!r}", f"kinds: {', '.join(ROUND_KINDS)}")
+    known = round_status.round_kind(kind)
     on = platform_name(platform)
     if name and (campaign.rounds / name / "round.json").exists():
         on = platform_name(platform or round_files.read_round(campaign, name).platform)

@@ -41,7 +41,9 @@ from curation.scores.runs import Run, digests, folder_name, found_runs, model_of
 from curation.scores.sizes import read_sizes
 from curation.scores.terms import Agreement, published_agreement
 from curation.stats.metrics import Ties, of_one_kind
-from curation.steps.decisions import AGREEMENT, FILTER, agreement_report
+from curation.steps.decisions import AGREEMENT, FILTER, agreement_report, flag_counts
+from curation.steps.read import read_counted, read_items
+from curation.steps.rounds.round_files import flag_files
 from curation.steps.scores.runs import (
     common_runs,
     current_runs,
@@ -220,9 +222,18 @@ def compare(
         groups=reports,
         mechanisms=[row for row in mechanisms(results, all_groups) if names & {row.a, row.b}],
         shifts=stage.shifts(run_board, chosen),
+        flagged=stage.without_flagged(run_board, source.cats, _flagged(source)),
         model_terms=stage.terms_of(terms_of, results, reports, count=terms, agreement=agreement),
         answers=answers,
     )
+
+
+def _flagged(source: Source) -> Mapping[str, int]:
+    """How many validators flagged each of a campaign's items; gold files do not say."""
+    if source.campaign is None or not any(flag_files(source.campaign)):
+        return {}
+    items = read_items(source.campaign)
+    return flag_counts(source.campaign, read_counted(source.campaign, items, alone=True))
 
 
 def _about(source: Source, tier: int | None, ties: Ties) -> Comparison:
