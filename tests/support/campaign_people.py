@@ -64,6 +64,13 @@ class Crowd:
     Attributes:
         folder: the campaign, whose lists of links they were sent.
         port: where the pages are.
+        come: how many people of each list come.
+        people: those who came, by their link.
+        written: how many items were written, by kind and target.
+        golds: what the writer meant, by text.
+        labels: how many labels an item has, by its context and first text.
+        disputed: texts on which people do not agree.
+        trained: the right answers to the examples of the training.
     """
 
     def __init__(self, folder: Path, port: int, come: int) -> None:
@@ -97,6 +104,7 @@ class Crowd:
         return self.review(target, page) if kind == "review" else self.write(kind, target)
 
     def review(self, target: str, page: str) -> dict[str, str]:
+        """Everybody keeps a term, or merges it into the same other one."""
         if target not in SAME:
             return {"decision": "keep", "seconds": "12"}
         choices = re.findall(
@@ -106,6 +114,7 @@ class Crowd:
         return {"decision": "merge", "merge_into": into, "seconds": "12"}
 
     def write(self, kind: str, target: str) -> dict[str, str]:
+        """The next item on a term."""
         n = self.written[kind, target]
         self.written[kind, target] += 1
         place = (n + len(target)) % len(WORDS)
@@ -124,6 +133,7 @@ class Crowd:
         return made | {"seconds": str(110 + n % 3 * 10)}
 
     def label(self, page: str) -> dict[str, str]:
+        """What the writer meant, but for some texts and for some people who come last."""
         shown = re.findall(r'<legend dir="auto">(.*?)</legend>.*?name="(label_\d)"', page, re.S)
         texts = {html.unescape(text): name for text, name in shown}
         (first,) = (text for text in texts if self.golds[text] == "stereotype")
@@ -150,7 +160,7 @@ class Someone:
 
     def request(self, path: str, form: Mapping[str, str] | None = None) -> tuple[int, str, str]:
         """Get a page or send a form: the status, where the server leads, and the page."""
-        headers = {"Cookie": f"curation={self.cookie}"}
+        headers = {"Cookie": f"curation={self.cookie}", "Connection": "close"}
         body = None if form is None else urlencode(form)
         if body is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
@@ -208,6 +218,7 @@ class Someone:
         return self.read(path.removesuffix("/training"))
 
     def answer(self, path: str, page: str) -> tuple[str, str]:
+        """Answer a task, and read what comes next."""
         target = html.unescape(re.search(r'<h1>.*?<em dir="auto">(.*?)</em>', page, re.S)[1])
         kinds = {"label_1": "validation", "decision": "review", "template": "intrasentence"}
         kind = next((k for field, k in kinds.items() if f'name="{field}"' in page), "intersentence")
