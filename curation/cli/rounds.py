@@ -825,8 +825,8 @@ def close(
     status = round_status.read_status(opened, closed)
     if lacking := round_status.progress_of(opened, status).remaining:
         console.warn(
-            f"tasks still lack {amount(lacking, 'answer')}, and nobody is asked for them now. To ask "
-            f"again, open the round again: {running.command_to_open(closed)}"
+            f"tasks still lack {amount(lacking, 'answer')}, and nobody is asked for them now. To "
+            f"ask again, open the round again: {running.command_to_open(closed)}"
         )
     if out := status.tables:
         console.warn(
