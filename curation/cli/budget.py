@@ -44,8 +44,8 @@ def plan(
     """Show what a budget buys: terms, items, people, hours, weeks, kept CATs, the interval of ss.
 
     What you do not give comes from a pilot, else from campaign.toml and the paper; the command
-    prints the source of each figure. The pay for a task is that in [rounds], or with --floor at
-    least what a person with the median time needs to earn the floor.
+    prints the source of each figure. The pay for a task is that in [rounds]; if you want to pay a
+    floor and times are known, it is at least what a person with the median time needs to earn it.
 
     Options:
         budget (AMOUNT): The money, in the campaign's currency.

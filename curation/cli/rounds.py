@@ -824,7 +824,13 @@ def close(
         console.say_json({"round": closed.name, "state": "closed", "edits": added})
         return
     console.say(f"round {closed.name} is closed")
-    if out := round_status.read_status(opened, closed).tables:
+    status = round_status.read_status(opened, closed)
+    if lacking := round_status.progress_of(opened, status).remaining:
+        console.warn(
+            f"tasks still lack {amount(lacking, 'answer')}, and nobody is asked for them now. To "
+            f"ask again, open the round again: {running.command_to_open(closed)}"
+        )
+    if out := status.tables:
         console.warn(
             f"{amount(len(out), 'table is', 'tables are')} still out: "
             f"{round_files.describe_holdings(out)}. To import what comes back, open the round "

@@ -198,6 +198,9 @@ def test_a_plan_before_anything_is_known(forked: Any, tmp_path: Path) -> None:
     assert new.say(*plan, "--floor", "15", *TIMES, "--terms", "7")["plan"]["whole"]["terms"] == 7
     new.does("terms", "select")
     assert new.say(*plan, "--floor", "15", *TIMES)["plan"]["whole"]["terms"] == 7
+    set_to(new.root, "wage_floor = 0.0", "wage_floor = 15.0")  # it is the default of --floor
+    assert new.say(*plan, *TIMES) == new.say(*plan, "--floor", "15", *TIMES)
+    assert "nothing says what people are paid" in new.refused(*plan)
     set_to(new.root, "per_person_label = 0", "per_person_label = 100")
     many = new.say(*plan, "--floor", "15", *TIMES)
     assert many["people"] == -(-many["plan"]["answers"]["label"] // 100)

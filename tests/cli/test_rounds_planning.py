@@ -48,7 +48,9 @@ def test_what_a_closed_round_left_open_goes_into_the_next(here: Desk) -> None:
     rows = [answer(here, one, f"v{n}") for n in range(3)] + [answer(here, two, "v0")]
     here.bring("v1", rows)
     assert "is in an open round" in here.refused("rounds", "open", "validation", *FILES)
-    here.say("rounds", "close", "v1")
+    done = here.does("rounds", "close", "v1")
+    assert "tasks still lack 6 answers, and nobody is asked for them now" in done.err  # 2 and 4
+    assert "open the round again: curation rounds open validation --name v1" in done.err
     # The one with three of a kind is decided; the other has one of five.
     assert here.open("validation", "v2")["answers_asked"] == 4
     (left,) = here.export("v2")

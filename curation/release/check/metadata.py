@@ -240,6 +240,9 @@ def check_cards(release: Release) -> Iterator[Finding]:
     needed = {
         part: words for part, words in _NEEDED.items() if part != "a contact" or not anonymous
     }
+    warning = release.facts.warning if release.facts else ""
+    if warning and warning in text:  # in any language
+        del needed["a content warning"]
     silent = [part for part, words in needed.items() if not words.search(text)]
     if "a canary" not in silent and not _GUID.search(text):
         silent.append("the GUID of its canary")

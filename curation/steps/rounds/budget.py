@@ -40,7 +40,8 @@ class Given:
     """What the user says; None for what a pilot, the settings or the paper say.
 
     Attributes:
-        floor (AMOUNT): The least that people earn an hour; the paper paid 15 USD.
+        floor (AMOUNT): The least that people earn an hour; default: wage_floor in [rounds]. The
+            paper paid 15 USD.
         write_seconds (SECONDS): How long a person needs to write an item.
         label_seconds (SECONDS): How long a person needs to label an item's three texts.
         retention (SHARE): Share of the written items that become CATs; the paper's is 0.83.
@@ -119,6 +120,7 @@ def plan_campaign(
 
     settings = campaign.settings.rounds
     figures, medians = _figures(campaign, given, _pilots(campaign, pilots, reporter))
+    floor = given.floor or settings.wage_floor
     for work in DONE_FOR:
         pay, source = float(getattr(settings, f"pay_{work}")), "campaign.toml"
         if given.floor and work not in medians:
@@ -126,9 +128,9 @@ def plan_campaign(
                 f"--floor needs times, and nothing says how long it takes to {work} an item",
                 f"give --{work}-seconds, or run a pilot (docs/rounds.md, «A small pilot»)",
             )
-        least = math.ceil((given.floor or 0) * medians.get(work, 0) / 36 - 1e-9) / 100
+        least = math.ceil(floor * medians.get(work, 0) / 36 - 1e-9) / 100
         if least > pay:
-            pay, source = least, f"the floor, {given.floor:,.2f} an hour (campaign.toml: {pay:g})"
+            pay, source = least, f"the floor, {floor:,.2f} an hour (campaign.toml: {pay:g})"
         figures[f"pay_{work}"] = Figure(pay, source)
     if not figures["pay_write"].mean + figures["pay_label"].mean:
         raise CurationError(
