@@ -3,7 +3,8 @@
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import Any, Literal
 
 from rich import box
@@ -31,10 +32,18 @@ from curation.text.characters import inert
 
 # A pipe has no width of its own, so tables are not cut there.
 _PIPE = 160
-out = Console(
-    highlight=False, emoji=False, soft_wrap=True, width=None if sys.stdout.isatty() else _PIPE
-)
-err = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
+
+
+def _consoles() -> tuple[Console, Console]:
+    """Consoles of standard output and standard error as they are now."""
+    width = None if sys.stdout.isatty() else _PIPE
+    return (
+        Console(highlight=False, emoji=False, soft_wrap=True, width=width),
+        Console(stderr=True, highlight=False, emoji=False, soft_wrap=True),
+    )
+
+
+out, err = _consoles()
 CONTENT_WARNING = "Content warning: these texts state stereotypes, and some are offensive."
 
 
@@ -73,6 +82,19 @@ def fail(problem: str, fix: str = "") -> None:
     err.print(f"error: {inert(hide_secrets(problem))}", style="red", markup=False)
     if fix:
         err.print(f"fix:   {inert(hide_secrets(fix))}", markup=False)
+
+
+@contextmanager
+def logged(path: Path) -> Iterator[None]:
+    """Append to a file what is printed meanwhile, on standard output and error, as to a pipe."""
+    global out, err
+    before = out, err
+    with path.open("a", encoding="utf-8") as file, redirect_stdout(file), redirect_stderr(file):
+        out, err = _consoles()
+        try:
+            yield
+        finally:
+            out, err = before
 
 
 def table(

@@ -78,6 +78,8 @@ def show_results(
     run: Mapping[str, Any] | None = None,
     tier: int | None = None,
     explain: bool = True,
+    split: str = "",
+    of: Mapping[str, int] | None = None,
 ) -> list[str]:
     """Print a model's results by kind and domain.
 
@@ -86,6 +88,8 @@ def show_results(
         run: the run's ``run.json``, for the model's flags.
         tier: the lowest tier of the CATs.
         explain: print what the marks of the model mean.
+        split: the split of the CATs, for the titles.
+        of: with a split: how many CATs of each kind were scored, in all splits.
 
     Returns:
         The model's flags.
@@ -94,6 +98,14 @@ def show_results(
     about = {"tier": tier, **result}
     flags = flags_of(result, run, older=partial["left_out"] > 0)
     name = marked(result["model"], flags)
+
+    def end(kind: str, part: Mapping[str, Any]) -> str:
+        if not of:
+            return tables.suffix(about, kind)
+        scored = sum(of.values()) if kind == BOTH else of[kind]
+        cats = f"{part['overall']['cats']:,} of {amount(scored, 'CAT')}"
+        return f"{tables.suffix(about, kind)}, {split} split: {cats}"
+
     for kind, part in result["kinds"].items():
         missing = partial["kinds"].get(kind, {"domains": {}})["domains"]
         rows = []
@@ -105,10 +117,10 @@ def show_results(
             if missing.get(domain, {"left_out": 0})["left_out"]:
                 rows[-1][1] = f"{rows[-1][1]} of {missing[domain]['of']}"
         rows.append(["all", *cells(part["overall"])])
-        _table(f"{name}, {kind}{tables.suffix(about, kind)}", ["domain", *HEADS], rows)
+        _table(f"{name}, {kind}{end(kind, part)}", ["domain", *HEADS], rows)
     if len(result["kinds"]) > 1:
         rows = [["all", *cells(result["overall"])]]
-        _table(f"{name}, both kinds{tables.suffix(about)}", ["domain", *HEADS], rows)
+        _table(f"{name}, both kinds{end(BOTH, result)}", ["domain", *HEADS], rows)
     parts = [cell for part in result["kinds"].values() for cell in part["domains"].values()]
     overall = [part["overall"] for part in (*result["kinds"].values(), result) if part["overall"]]
     show_notes([*parts, *overall])
