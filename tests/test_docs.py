@@ -383,19 +383,20 @@ def plain(text: str) -> list[str]:
 
 def test_the_demo_ends_as_the_readme_says(demo: Any) -> None:
     quoted = [plain(block) for block in blocks(README)]
-    scores = next(lines for lines in quoted if lines[0] == "shorter-is-likelier, both kinds")
+    steps = [lines for lines in quoted if lines[0].startswith("$ curation ")]
     end = next(lines for lines in quoted if lines[-1].startswith("To look around: "))
     assert demo.done.code == 0, demo.done.err
     lines = plain(demo.done.out)
-    start = lines.index(scores[0])
-    assert len(scores) == 3
-    assert lines[start : start + len(scores)] == scores
-    # The tiny models come before. The README does not quote them: they differ between processors.
-    before = lines[: lines.index("$ curation release build")]
-    assert any(line.startswith("$ curation scores models ") for line in before)
-    assert "$ curation scores compare" in before
-    assert len(end) == 2
-    assert lines[-2:] == end
+    # The tiny models are not quoted: they differ between processors.
+    assert [step[0].split()[2:4] for step in steps] == [
+        ["decisions", "filter"],
+        ["scores", "predictions"],
+    ]
+    for step in steps:
+        start = lines.index(step[0])
+        assert lines[start : start + 2] == step
+    assert len(end) == 3
+    assert lines[-3:] == end
 
 
 # --- links ----------------------------------------------------------------------------------

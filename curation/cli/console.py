@@ -1,11 +1,14 @@
 """What users see: tables, progress, warnings, errors. Colour only on a terminal."""
 
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any, Literal
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -29,10 +32,18 @@ from curation.text.characters import inert
 
 # A pipe has no width of its own, so tables are not cut there.
 _PIPE = 160
-out = Console(
-    highlight=False, emoji=False, soft_wrap=True, width=None if sys.stdout.isatty() else _PIPE
-)
-err = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
+
+
+def _consoles() -> tuple[Console, Console]:
+    """Consoles of standard output and standard error as they are now."""
+    width = None if sys.stdout.isatty() else _PIPE
+    return (
+        Console(highlight=False, emoji=False, soft_wrap=True, width=width),
+        Console(stderr=True, highlight=False, emoji=False, soft_wrap=True),
+    )
+
+
+out, err = _consoles()
 CONTENT_WARNING = "Content warning: these texts state stereotypes, and some are offensive."
 
 
@@ -73,28 +84,88 @@ def fail(problem: str, fix: str = "") -> None:
         err.print(f"fix:   {inert(hide_secrets(fix))}", markup=False)
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+@contextmanager
+def logged(path: Path) -> Iterator[None]:
+    """Append to a file what is printed meanwhile, on standard output and error, as to a pipe."""
+    global out, err
+    before = out, err
+    with path.open("a", encoding="utf-8") as file, redirect_stdout(file), redirect_stderr(file):
+        out, err = _consoles()
+        try:
+            yield
+        finally:
+            out, err = before
+
+
+def table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    least: Sequence[str] = (),
+    whole: str = "in a file, if you add > FILE",
+) -> None:
     """Print a table.
+
+    Texts are folded, numbers and intervals never. If a terminal is too narrow even so, columns are
+    left out, and the line below the table names them and says where the whole table is.
 
     Args:
         title: the table's title.
         columns: the column headings.
         rows: the cells; None is shown as a dash, floats with two decimals; numbers are aligned
             right.
+        least: headings of the columns to leave out first, the least important one first; then
+            follow the last columns. The first column is never left out.
+        whole: where the whole table is.
     """
+    heads = list(map(inert, columns))
+    cells = [[inert(show(cell)) for cell in row] for row in rows]
+    each = [[head, *column] for head, *column in zip(heads, *cells, strict=True)]
+    need = [max(map(_least_width, column)) for column in each]
+    shown = list(range(len(heads)))
+    last = {name: place for place, name in enumerate(reversed(least))}
+    order = sorted(shown[1:], key=lambda n: (last.get(columns[n], -1), n))
+    while out.is_terminal and order and _total([need[n] for n in shown]) > out.width:
+        shown.remove(order.pop())
+    widths = {n: max(map(cell_len, each[n])) for n in shown}
+    while _total(widths.values()) > out.width:
+        spare = [n for n in shown if widths[n] > need[n]]
+        if not spare:
+            break
+        widths[max(spare, key=lambda n: widths[n])] -= 1
     grid = Table(
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         padding=0,
         show_edge=False,
+        width=_total(widths.values()),
     )
-    for index, column in enumerate(columns):
-        words = any(isinstance(row[index], str) for row in rows)
-        grid.add_column(Text(inert(column)), justify="left" if words else "right", overflow="fold")
-    for row in rows:
-        grid.add_row(*(Text(inert(show(cell))) for cell in row))
+    for n in shown:
+        words = any(isinstance(row[n], str) for row in rows)
+        side: Literal["left", "right"] = "left" if words else "right"
+        grid.add_column(Text(heads[n]), justify=side, overflow="fold", width=widths[n])
+    for row in cells:
+        grid.add_row(*(Text(row[n]) for n in shown))
     out.print(f"\n{inert(title)}", style="bold", markup=False)
-    out.print(grid, soft_wrap=False)
+    out.print(grid, soft_wrap=False, crop=False)
+    if lacks := dict.fromkeys(head for n, head in enumerate(heads) if n not in shown):
+        say(f"The window is too narrow for {', '.join(lacks)}. The whole table is {whole}.")
+
+
+_FOLDED = 16  # characters; a text may be folded to lines of this length, not to shorter ones
+_WORDS = re.compile(r"[^\W\d_]{3}")  # no number, interval or amount such as 47.3K has a word
+
+
+def _least_width(text: str) -> int:
+    """How narrow a column can be for this text: a number or an interval is never folded."""
+    number = not _WORDS.search(text)
+    parts = [text] if number else [part for part in text.split() if not _WORDS.search(part)]
+    return max([0 if number else min(cell_len(text), _FOLDED), *map(cell_len, parts)])
+
+
+def _total(widths: Collection[int]) -> int:
+    return sum(widths) + len(widths) - 1
 
 
 def wide_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

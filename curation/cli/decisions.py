@@ -47,8 +47,8 @@ def filter_(campaign: Where = Path(), as_json: Json = False) -> None:
 def show_filter(counts: dict[str, int]) -> None:
     """Show what the filter kept, by tier, and the reasons for the rest."""
     console.say(
-        f"{counts['items_kept']} of {amount(counts['items_in'], 'item')} kept as CATs; "
-        f"{counts['labels_counted']} of {amount(counts['labels_in'], 'label')} counted."
+        f"{counts['items_kept']:,} of {amount(counts['items_in'], 'item')} kept as CATs; "
+        f"{counts['labels_counted']:,} of {amount(counts['labels_in'], 'label')} counted."
     )
     if counts["items_kept"]:
         by_kind = [(kind, *(counts[f"{kind}_tier_{tier}"] for tier in TIERS)) for kind in KINDS]
@@ -254,6 +254,9 @@ def show_split(campaign: Campaign, report: Fields) -> None:
         [domain, *(d[name] for name in counts), " and ".join(d["moved_by"])]
         for domain, d in report["domains"].items()
     ]
+    if len(rows) > 1:
+        sums = (sum(d[name] for d in report["domains"].values()) for name in counts)
+        rows.append(["all", *sums, ""])
     heads = ["domain", "terms", f"{100 * campaign.settings.split.dev:g} %", "dev terms"]
     heads += ["test terms", "dev CATs", "test CATs", "moved by"]
     console.table("Split by term", heads, rows)

@@ -1,6 +1,8 @@
 """``curation demo``: the whole pipeline on the example campaign."""
 
+import re
 import shutil
+import tomllib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +19,7 @@ from curation.cli.release import build
 from curation.cli.scores import baselines, compare, predictions
 from curation.cli.scoring import models
 from curation.cli.terms import explain, scan, select
-from curation.files import CurationError, dump_json, read_json, shipped, writing
+from curation.files import CurationError, dump_json, read_json, read_text, shipped, writing
 from curation.formats.tables import csv_text
 from curation.records import GOLD_COLUMNS, KINDS, Fields
 from curation.settings import Settings, read_settings
@@ -74,19 +76,21 @@ def demo(
     shutil.copyfile(example / "statement.toml", statement.place(made))
     shutil.copytree(example / "trust", made.trust, dirs_exist_ok=True)
 
+    step = Steps(made.root / "demo.log")
     step("terms scan dump.json", scan, [example / "dump.json"], folder)
     step("terms select", select, folder)
     step("terms explain librarian", explain, "librarian", folder)
     for file in ("writers.csv", "validators.csv"):
         step(f"import answers {file}", answers, example / file, folder)
-    show("import answers pilot.jsonl --round pilot --known-terms")
-    answers(example / "pilot.jsonl", folder, round="pilot", known_terms=True)
+    pilot: Fields = {"round": "pilot", "known_terms": True}
+    text = "import answers pilot.jsonl --round pilot --known-terms"
+    step(text, answers, example / "pilot.jsonl", folder, **pilot)
     step("import stereoset published.json", stereoset, example / "published.json", folder)
-    _rounds(folder, example / "rounds")
+    _rounds(step, folder, example / "rounds")
     step("decisions filter", filter_, folder)
     step("decisions agreement", agreement, folder)
-    show("rounds exclude validator-77 --reason 'says the same of everything'")
-    rounds.exclude("validator-77", folder, reason="says the same of everything")
+    why = {"reason": "says the same of everything"}
+    step("rounds exclude validator-77 --reason …", rounds.exclude, "validator-77", folder, **why)
     step("rounds withdraw writer-13 --yes", rounds.withdraw, "writer-13", folder, yes=True)
     step("decisions split", split, folder)
     cats = measures.ChosenCats(campaign=folder)
@@ -94,24 +98,54 @@ def demo(
     step("measures sentiment", measures.sentiment, cats)
     step("measures keywords --top 5", measures.keywords, cats, top=5)
     step("measures pitfalls", measures.pitfalls, campaign=folder)
-    _models(folder)
-    _trust(folder, example / "trust")
+    _models(step, folder)
+    _trust(step, folder, example / "trust")
     if error := blocked(made):
         console.say(f"\nNo release is built: {error.what}; {error.fix}")
     else:
-        _release(made)
+        _release(step, made)
+    warnings = step.log.read_text("utf-8").count("\nwarning: ")
+    console.say(f"All that the commands printed, with {amount(warnings, 'warning')}: {step.log}")
+    if (report := made.root / "8-pages" / "report.html").exists():
+        console.say(f"To read about the results, open in your browser: {report}")
     console.say(f"To look around: cd {folder}; curation status")
 
 
-def show(command: str) -> None:
-    """Print a command as it is typed."""
-    console.out.print(f"\n$ curation {command}", style="bold", markup=False)
+class Steps:
+    """Runs the demo's commands: shows two lines of each, and logs all that it prints.
 
+    Attributes:
+        log: the file that has it all.
+    """
 
-def step(text: str, command: Callable[..., None], *arguments: Any, **options: Any) -> None:
-    """Show a command, and run it."""
-    show(text)
-    command(*arguments, **options)
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        self._shown = tomllib.loads(read_text(shipped("data", "example", "steps.toml")))
+
+    def __call__(
+        self, text: str, command: Callable[..., None], *arguments: Any, **options: Any
+    ) -> None:
+        """Run a command; show what it does, and then what it found.
+
+        Args:
+            text: the command as it is typed.
+            command: its function.
+            arguments: of the function.
+            options: of the function.
+        """
+        named = [name for name in self._shown if text.startswith(name)]
+        shown = self._shown[max(named, key=len)] if named else None
+        if shown:
+            console.heading(f"$ curation {text}  # {shown['does']}")
+        with console.logged(self.log):
+            before = self.log.stat().st_size
+            console.heading(f"\n$ curation {text}")
+            command(*arguments, **options)
+        if shown:
+            printed = self.log.read_bytes()[before:].decode()
+            places = re.finditer(shown["find"], printed, re.MULTILINE)
+            found = [place.expand(shown.get("show", r"\g<0>")) for place in places]
+            console.say(f"  {'; '.join(found) or printed.splitlines()[-1]}")
 
 
 ON_THE_WEB: dict[str, dict[str, list[str]]] = {
@@ -160,7 +194,7 @@ def _serve(campaign: Campaign, answers: Path, port: int) -> None:
     console.say(f"To go on: cd {campaign.root}; curation rounds serve")
 
 
-def _release(campaign: Campaign) -> None:
+def _release(step: Steps, campaign: Campaign) -> None:
     """Build the release, and use it as other people do: score predictions on its test set."""
     step("release build", build, campaign.root)
     release = folder_of(campaign)
@@ -171,15 +205,14 @@ def _release(campaign: Campaign) -> None:
         shorter[cat.kind] += [{"id": a.id, "score": -len(a.sentence)} for a in cat.associations]
     with writing(path) as file:
         file.write(dump_json(shorter))
-    step(f"scores baselines --gold {gold}", baselines, [gold])
-    show(f"scores predictions --gold {gold} --predictions {path}")
-    predictions(gold=[gold], predictions=path)
+    step("scores baselines --gold test.json", baselines, [gold])
+    step("scores predictions --gold test.json …", predictions, gold=[gold], predictions=path)
     report = read_json(campaign.decisions / "split.json")
     kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
     console.say(f"\n{amount(kept, 'CAT is', 'CATs are')} released in {release}")
 
 
-def _models(folder: Path) -> None:
+def _models(step: Steps, folder: Path) -> None:
     """Score and compare two tiny models that are trained here on the example's own sentences."""
     try:
         from curation.models import tiny
@@ -194,40 +227,42 @@ def _models(folder: Path) -> None:
     for name, family in made.items():
         tiny.make(folder / "models" / name, texts, family=family)
     places = [str(folder / "models" / name) for name in made]
-    show(f"scores models {' '.join(places)}")
     with tiny.one_thread():
-        models(places, folder)
+        step("scores models models/tiny-gpt models/tiny-bert", models, places, folder)
     step("scores compare", compare, folder)
 
 
-def _trust(folder: Path, files: Path) -> None:
+def _trust(step: Steps, folder: Path, files: Path) -> None:
     """Measure the bias of invented tales, and report what may be trusted."""
     step("trust text tales.txt", trust.text, [files / "tales.txt"], workers=1, campaign=folder)
-    show("trust text --labels labels.csv --source tales")
-    trust.text(labels=files / "labels.csv", source="tales", campaign=folder)
+    told: Fields = {"labels": files / "labels.csv", "source": "tales", "campaign": folder}
+    step("trust text --labels labels.csv --source tales", trust.text, **told)
     step("trust report", trust.report, folder)
 
 
-def _rounds(folder: Path, answers: Path) -> None:
+def _rounds(step: Steps, folder: Path, answers: Path) -> None:
     """Run two rounds with exported tables: writing some items, and labelling them."""
-    tasks, terms = folder / "tasks", ["tram driver", "librarian"]
-    show("rounds open intrasentence --name write-2 --platform files --term 'tram driver' …")
-    rounds.open_("intrasentence", folder, name="write-2", platform_="files", term=terms)
-    show(f"rounds export write-2 --to {tasks} --format csv")
-    rounds.export("write-2", folder, to=tasks, format="csv")
+    tasks, csv = folder / "tasks", {"format": "csv"}
+    made: Fields = {"name": "write-2", "platform_": "files", "term": ["tram driver", "librarian"]}
+    step(
+        "rounds open intrasentence --name write-2 …", rounds.open_, "intrasentence", folder, **made
+    )
+    step(f"rounds export write-2 --to {tasks}", rounds.export, "write-2", folder, to=tasks, **csv)
     version = round_files.read_round(open_campaign(folder), "write-2").consent
     filled = _written(tasks / "write-2.csv", answers / "writing.csv", version)
-    step(f"rounds import write-2 {filled}", rounds.import_, "write-2", filled, folder)
+    step(f"rounds import write-2 {filled.name}", rounds.import_, "write-2", filled, folder)
     step("rounds close write-2", rounds.close, "write-2", folder)
-    show("rounds open validation --name validate-2 --platform files --of write-2")
-    rounds.open_("validation", folder, name="validate-2", platform_="files", of=["write-2"])
+    made = {"name": "validate-2", "platform_": "files", "of": ["write-2"]}
+    step("rounds open validation --name validate-2 …", rounds.open_, "validation", folder, **made)
     for wave in ("wave-1", "wave-2"):
         if wave == "wave-2":
             step("rounds top-up validate-2", rounds.top_up, "validate-2", folder)
-        show(f"rounds export validate-2 --to {tasks / wave} --format csv")
-        rounds.export("validate-2", folder, to=tasks / wave, format="csv")
+        to = tasks / wave
+        step(
+            f"rounds export validate-2 --to {to}", rounds.export, "validate-2", folder, to=to, **csv
+        )
         filled = _labelled(tasks, wave, answers / "labels.csv", version)
-        step(f"rounds import validate-2 {filled}", rounds.import_, "validate-2", filled, folder)
+        step(f"rounds import validate-2 {wave}", rounds.import_, "validate-2", filled, folder)
     step("rounds status", rounds.status, None, folder)
     step("rounds close validate-2", rounds.close, "validate-2", folder)
 

@@ -118,7 +118,7 @@ def _show(done: Import, *, as_json: bool) -> None:
 def show_refused(refused: Counter[str]) -> None:
     """Print how many answers were newly refused for each reason."""
     rows = [(code, n, REASONS[code]) for code, n in refused.most_common()]
-    title = "Newly refused, in 2-rounds/*/rejected.jsonl"
+    title = f"Newly refused: {refused.total():,}, in 2-rounds/*/rejected.jsonl"
     console.table(title, ["reason", "count", "meaning"], rows)
     if refused["time_impossible"]:
         console.say(

@@ -129,7 +129,7 @@ def show_group(group: "Group", *, top: int = 16) -> None:
         if row["rank"] <= top
     ]
     title = f"{_name(group)}: {amount(group['tokens'], 'word')} in {amount(group['cats'], 'CAT')}"
-    console.table(title, heads, rows)
+    console.table(title, heads, rows, least=["reference", "per million", "rank by G²", "times"])
 
 
 def _name(group: "Group") -> str:

@@ -15,7 +15,7 @@ from curation.reasons import REASONS
 from curation.records import Fields, Kind
 from curation.release import differences as files
 from curation.release.contents import published
-from curation.release.differences import WHATS, Difference
+from curation.release.differences import Difference
 from curation.release.texts.questions import QUESTIONS, SECTIONS
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.release import revealing
@@ -161,6 +161,7 @@ def _as_json(comparison: "Comparison") -> Fields:
         "after": changed.after.name,
         "equal": changed.empty,
         "counts": [count._asdict() for count in files.difference_counts(changed)],
+        "cats": {what: ids for what, (_, ids) in files.cats_changed(changed).items()},
         "fields": files.fields_changed(changed),
         "domains": {"removed": removed, "added": added},
         "terms": {
@@ -187,12 +188,28 @@ def _term(key: tuple[str, str]) -> dict[str, str]:
 def _show(changed: "Difference") -> None:
     old, new = changed.before.name, changed.after.name
     has_splits = changed.before.has_splits and changed.after.has_splits
-    counts = files.difference_counts(changed)
-    rows = [[count.split if has_splits else "all", *count[1:]] for count in counts]
-    heads = ["split", "kind", "CATs in A", "CATs in B", *WHATS]
-    console.table(f"CATs: from {old} (A) to {new} (B)", heads, rows)
     if changed.empty:
         console.say("The versions do not differ.")
+    else:
+        console.heading(f"What changed from {old} (A) to {new} (B)")
+    differs = files.cats_changed(changed)
+    for what, (count, ids) in differs.items():
+        named = f": {some(ids, _SHOWN)}" if ids else ""
+        console.say(f"{files.SAYS[what]}: {amount(count, 'CAT')}{named}")
+    if any(len(ids) > _SHOWN for _, ids in differs.values()):
+        console.say("«--errata FILE» writes every change of every CAT")
+    counts = [
+        c._asdict() for c in files.difference_counts(changed) if c.before != c.after or any(c[4:])
+    ]
+    rows = [
+        [
+            *(count["split"] if has_splits else "all", count["kind"]),
+            *(count[name] or None for name in ("before", "after", *differs)),
+        ]
+        for count in counts
+    ]
+    if rows:
+        console.table("CATs", ["split", "kind", "CATs in A", "CATs in B", *differs], rows)
     if fields := files.fields_changed(changed):
         console.table("Changes", ["field that changed", "CATs"], list(fields.items()))
     removed, added = files.domains(changed)
@@ -233,27 +250,41 @@ def _show_scores(comparison: "Comparison") -> None:
     from curation.cli.score_tables import show_notes
 
     old, new = comparison.difference.before.name, comparison.difference.after.name
-    cells = []
+    cells, some_parts = [], False
     for result in comparison.scores:
         rows = []
-        for row in result.rows:
+        for row in filter(_differs, result.rows):
             cells += [cell for cell in (row.before, row.after) if cell]
             rows += [_row(row, metric) for metric in _METRICS]
         heads = ["split", "kind", "CATs in A, B", "score", "A", "95 %", "B", "95 %", "B - A"]
-        heads += ["relabelled", "changed", "added, removed", "moved"]
-        console.table(f"{result.run}: {old} (A) and {new} (B)", heads, rows)
+        parts = ["relabelled", "changed", "added, removed", "moved"]
+        shown = [n for n in range(-len(parts), 0) if any(row[n] for row in rows)]
+        heads += [parts[n] for n in shown]
+        rows = [[*row[: -len(parts)], *(row[n] for n in shown)] for row in rows]
+        some_parts |= bool(shown)
+        if rows:
+            title = f"{result.run}: {old} (A) and {new} (B)"
+            console.table(title, heads, rows, least=["CATs in A, B", "95 %"])
+        else:
+            console.say(f"{result.run} has the same scores on both")
         for name, lacks in ((old, result.before), (new, result.after)):
             if lacks.missing:
                 console.say(
                     f"{result.run} has no scores of {lacks.missing} of {lacks.of} CATs of "
                     f"{name}; they are left out there"
                 )
-    if comparison.scores:
+    if some_parts:
         console.say(
-            "The last four columns say what B - A comes from: the changes are made one after the "
-            "other, in this order."
+            "The columns after B - A say what it comes from: the changes are made one after the "
+            "other, in this order. What does not change is left out."
         )
     show_notes(cells)
+
+
+def _differs(row: "ScoreChange") -> bool:
+    """Whether a change of CATs changes a score, or whether one version has none."""
+    parts = [row.difference, *(row.parts or {}).values()]
+    return not row.difference or any(_points(v) for part in parts if part for v in part.values())
 
 
 def _row(row: "ScoreChange", metric: str) -> list[Any]:

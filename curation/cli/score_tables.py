@@ -19,6 +19,12 @@ from curation.text.rules import grouped
 from curation.text.wording import amount
 
 HEADS = ["CATs", "terms", "ties", "lms", "95 %", "ss", "95 %", "icat", "95 %"]
+_LEAST = ["parameters", "corpus, GB", "rules", "ties", "prompts × samples", "questions", "rest %"]
+_LEAST += ["agreement", "mean ss", "terms", "CATs", "p"]
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    console.table(title, columns, rows, least=_LEAST)
 
 
 def cells(cell: Mapping[str, Any]) -> list[Any]:
@@ -72,6 +78,8 @@ def show_results(
     run: Mapping[str, Any] | None = None,
     tier: int | None = None,
     explain: bool = True,
+    split: str = "",
+    of: Mapping[str, int] | None = None,
 ) -> list[str]:
     """Print a model's results by kind and domain.
 
@@ -80,6 +88,8 @@ def show_results(
         run: the run's ``run.json``, for the model's flags.
         tier: the lowest tier of the CATs.
         explain: print what the marks of the model mean.
+        split: the split of the CATs, for the titles.
+        of: with a split: how many CATs of each kind were scored, in all splits.
 
     Returns:
         The model's flags.
@@ -88,6 +98,14 @@ def show_results(
     about = {"tier": tier, **result}
     flags = flags_of(result, run, older=partial["left_out"] > 0)
     name = marked(result["model"], flags)
+
+    def end(kind: str, part: Mapping[str, Any]) -> str:
+        if not of:
+            return tables.suffix(about, kind)
+        scored = sum(of.values()) if kind == BOTH else of[kind]
+        cats = f"{part['overall']['cats']:,} of {amount(scored, 'CAT')}"
+        return f"{tables.suffix(about, kind)}, {split} split: {cats}"
+
     for kind, part in result["kinds"].items():
         missing = partial["kinds"].get(kind, {"domains": {}})["domains"]
         rows = []
@@ -99,10 +117,10 @@ def show_results(
             if missing.get(domain, {"left_out": 0})["left_out"]:
                 rows[-1][1] = f"{rows[-1][1]} of {missing[domain]['of']}"
         rows.append(["all", *cells(part["overall"])])
-        console.table(f"{name}, {kind}{tables.suffix(about, kind)}", ["domain", *HEADS], rows)
+        _table(f"{name}, {kind}{end(kind, part)}", ["domain", *HEADS], rows)
     if len(result["kinds"]) > 1:
         rows = [["all", *cells(result["overall"])]]
-        console.table(f"{name}, both kinds{tables.suffix(about)}", ["domain", *HEADS], rows)
+        _table(f"{name}, both kinds{end(BOTH, result)}", ["domain", *HEADS], rows)
     parts = [cell for part in result["kinds"].values() for cell in part["domains"].values()]
     overall = [part["overall"] for part in (*result["kinds"].values(), result) if part["overall"]]
     show_notes([*parts, *overall])
@@ -141,10 +159,10 @@ def show_baselines(results: Sequence[Fields]) -> None:
             if kind in result["kinds"]
         ]
         if rows:
-            console.table(f"Baselines, {kind}{suffix}", ["model", *HEADS], rows)
+            _table(f"Baselines, {kind}{suffix}", ["model", *HEADS], rows)
     if len({kind for result in results for kind in result["kinds"]}) > 1:
         rows = [[name, *cells(result["overall"])] for name, result in named if result["overall"]]
-        console.table(f"Baselines, both kinds{suffix}", ["model", *HEADS], rows)
+        _table(f"Baselines, both kinds{suffix}", ["model", *HEADS], rows)
     overall = [result["overall"] for result in results if result["overall"]]
     by_kind = [part["overall"] for result in results for part in result["kinds"].values()]
     show_notes([*overall, *by_kind])
@@ -251,7 +269,7 @@ def _show_shares(rows: Sequence[ChoiceRow]) -> None:
         *(_CODES[code] for code in codes),
         *("no answer %", "95 %", "first letter %", "95 %", "split %"),
     ]
-    console.table("Answers of chat models, all CATs of the run", heads, table)
+    _table("Answers of chat models, all CATs of the run", heads, table)
     console.say(
         "no answer: left out of lms and ss, and not a preference; first letter: of the answers, 50 "
         "if only the content decides; split: pairs whose answer changed with the order"
@@ -275,7 +293,7 @@ def _show_second(rows: Sequence[ChoiceRow]) -> None:
         return
     heads = [part for name in METRICS for part in (name, "without")]
     heads = ["model", "asked again %", "95 %", "named %", *heads]
-    console.table("Second questions, all CATs of the run", heads, table)
+    _table("Second questions, all CATs of the run", heads, table)
     console.say(
         "asked again: the reply named no letter; named: of these, the second reply named one; "
         "without: the value if the letters of second replies are left out"
@@ -304,7 +322,7 @@ def _show_groups(rows: Sequence[ChoiceRow]) -> None:
     if not table:
         return
     heads = ["model", "group", "share of", "terms", "CATs", "%", "95 %", "rest %", "Δ", "95 %"]
-    console.table("Refusals by domain, and terms that differ", [*heads, "p", ""], table)
+    _table("Refusals by domain, and terms that differ", [*heads, "p", ""], table)
     console.say(
         "rest: all other domains, or all other terms; p: exact test with Holm's correction over "
         "all domains and terms; –: too few terms or CATs for a test, or all are alike"
@@ -329,7 +347,7 @@ def _show_spread(rows: Sequence[ChoiceRow], of: str) -> None:
         heads = ["model", "kind", of]
         for metric in METRICS:
             heads += [f"{metric}, lowest–highest", "sd"]
-        console.table(f"Spread over {of}", [*heads, *["changed %"] * changed], table)
+        _table(f"Spread over {of}", [*heads, *["changed %"] * changed], table)
         if changed:
             console.say("changed: questions whose answer is not the same in all samples")
 
@@ -348,7 +366,7 @@ def _show_each(report: Mapping[str, Any], name: str, run: str) -> list[Mapping[s
     for kind in part["spread"]["kinds"]:
         rows = [row for row in part["rows"] if kind in row["kinds"]]
         table = [[str(row["name"]), *cells(row["kinds"][kind])] for row in rows]
-        console.table(f"{run}, {kind}, by {name}", [name, *HEADS], table)
+        _table(f"{run}, {kind}, by {name}", [name, *HEADS], table)
         shown += [row["kinds"][kind] for row in rows]
     return shown
 
@@ -414,7 +432,7 @@ def _show_models(group: Ranking, runs: Runs, tier: str) -> None:
             rules = rule_text(only, kind)
             rows.append([name, rules, *sizes[only["run"]], *cells(_cell(only, kind))])
         title = f"{_named(only, group)}, {group.title}{tier}"
-        console.table(title, ["CATs of", "rules", *heads, *HEADS], rows)
+        _table(title, ["CATs of", "rules", *heads, *HEADS], rows)
         return
     for kind in kinds:
         own = [result for result in results if kind in result["kinds"]]
@@ -430,7 +448,7 @@ def _show_models(group: Ranking, runs: Runs, tier: str) -> None:
         ]
         title = f"Models, {group.title}, {'both kinds' if kind == BOTH else kind}{tier}"
         if rows:
-            console.table(title, ["model", "rules", *heads, *HEADS], rows)
+            _table(title, ["model", "rules", *heads, *HEADS], rows)
 
 
 def _show_flagged(rows: Sequence[Fields], runs: Runs, tier: str) -> None:
@@ -487,7 +505,7 @@ def _show_differences(group: Ranking, runs: Runs, suffix: str) -> None:
     heads = ["models", "CATs", "terms"]
     for metric in METRICS:
         heads += [f"Δ {metric}", "95 %", "p"]
-    console.table(f"Differences between models{suffix}", heads, rows)
+    _table(f"Differences between models{suffix}", heads, rows)
     if any(test.unsure for three in shown for test in three):
         console.say(
             "~ this p may be wrong: for icat if an ss may be 50, for lms near 0 or 100 over few "
@@ -524,7 +542,7 @@ def _show_kinds(group: Ranking, runs: Runs, suffix: str) -> None:
             rows.append([*row, *(cell["lms"] for cell in both), *(cell["ss"] for cell in both)])
     if rows:
         heads = ["model", "rules", "lms intra", "lms inter", "ss intra", "ss inter"]
-        console.table(f"Kinds side by side{suffix}", heads, rows)
+        _table(f"Kinds side by side{suffix}", heads, rows)
 
 
 def _show_correlations(group: Ranking, suffix: str) -> None:
@@ -535,7 +553,7 @@ def _show_correlations(group: Ranking, suffix: str) -> None:
     ]
     if rows:
         heads = ["correlation", "ρ", "p", "models"]
-        console.table(f"Spearman's rank correlation over models{suffix}", heads, rows)
+        _table(f"Spearman's rank correlation over models{suffix}", heads, rows)
 
 
 def _show_by_size(group: Ranking, runs: Runs, suffix: str) -> None:
@@ -548,7 +566,7 @@ def _show_by_size(group: Ranking, runs: Runs, suffix: str) -> None:
     if rows:
         heads = [column.replace("_printed", ", ACL Table 4") for column in columns]
         title = f"Models of one architecture by size{suffix}"
-        console.table(title, ["architecture", "model", "parameters", *heads], rows)
+        _table(title, ["architecture", "model", "parameters", *heads], rows)
 
 
 def _show_terms(group: Ranking, count: int, suffix: str) -> None:
@@ -562,7 +580,7 @@ def _show_terms(group: Ranking, count: int, suffix: str) -> None:
     if not rows:
         return
     heads = ["domain", "", "term", "mean ss", "95 %", "mean lms", "CATs", "agreement"]
-    console.table(f"Terms, mean over models{suffix}", heads, rows)
+    _table(f"Terms, mean over models{suffix}", heads, rows)
     console.say(_ABOUT_TERMS)
 
 
@@ -579,7 +597,7 @@ def _show_model_terms(part: ModelTerms, runs: Runs, tier: str) -> None:
     result = runs[part.run]
     kind = f", {next(iter(result['kinds']))}" if len(result["kinds"]) == 1 else ""
     title = f"Terms of {_named(result)}, {rule_text(result)}{kind}{tier}"
-    console.table(title, [*heads, "mean ss", "agreement"], rows)
+    _table(title, [*heads, "mean ss", "agreement"], rows)
     show_notes(part.rows)
     console.say(_ABOUT_TERMS)
 
@@ -599,7 +617,7 @@ def _show_mechanisms(rows: Sequence[Means], runs: Runs, tier: str) -> None:
         table = [[row.kind, len(row.models), *row.lms, *row.ss, *row.icat] for row in own]
         heads = [f"{metric} {name}" for metric in METRICS for name in pair]
         title = f"Means over the models of both {pair[0]} and {pair[1]}{tier}"
-        console.table(title, ["kind", "models", *heads], table)
+        _table(title, ["kind", "models", *heads], table)
         for models in dict.fromkeys(tuple(row.models) for row in own):
             kinds = ", ".join(row.kind for row in own if tuple(row.models) == models)
             named = [marked(name, flags.get(name, ())) for name in models]
@@ -623,7 +641,7 @@ def _show_shifts(shifts: Sequence[Difference], runs: Runs, tier: str) -> None:
         heads = ["model", "other", "minus", "kind", "CATs", "terms"]
         for metric in METRICS:
             heads += [f"Δ {metric}", "95 %"]
-        console.table(f"The same model under another rule or variant{tier}", heads, rows)
+        _table(f"The same model under another rule or variant{tier}", heads, rows)
 
 
 def _show_power(power: Power, suffix: str) -> None:
@@ -636,7 +654,7 @@ def _show_power(power: Power, suffix: str) -> None:
             f"Needed for a difference of {power.difference:g} points of {part.figure} "
             f"between {against} (alpha {power.alpha:g}, power {power.power:g}){suffix}"
         )
-        console.table(title, heads, rows)
+        _table(title, heads, rows)
         if part.detectable is None:
             console.say("No term differs from another, so the power cannot be computed.")
             continue

@@ -3,6 +3,7 @@
 import errno
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -370,6 +371,7 @@ def models(
         return
     source.warn_before_scoring(console)
     shown = source.in_tier(tier, console).cats
+    of = Counter(cat.kind for cat in source.cats)
     failed = []
     for spec in specs:
         scored = _score(spec, source, shown, settings)
@@ -377,8 +379,9 @@ def models(
             failed.append(spec.name)
             continue
         splits, run = scored.report["splits"], scored.report["run"]
+        about: Fields = {"run": run, "tier": tier, "explain": not scored.choice, "of": of}
         flags = [
-            show_results(result, run=run, tier=tier, explain=not scored.choice)
+            show_results(result, split=split, **about)
             for split, result in splits.items()
             if split == "test" or len(splits) == 1
         ]

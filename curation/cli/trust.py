@@ -551,7 +551,9 @@ def _show_report(found: "TrustReport", *, every: bool) -> None:
         if rows := own if every else asking:
             named = ["of"] if rows[0].kind != "test" else []
             heads = [*named, *(head.lstrip(">") for head in HEADS)]
-            console.table(title, heads, [[*(row.name for _ in named), *cells(row)] for row in rows])
+            texts = [[*(row.name for _ in named), *cells(row)] for row in rows]
+            least = ["power", "n", "p", "threshold", "statistic"]
+            console.table(title, heads, texts, least=least, whole="6-trust/report.md")
     if all(row.kind != "test" for row in found.rows):
         console.say("There is nothing to test yet: no measure, no dataset and no scores.")
     elif not every:

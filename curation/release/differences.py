@@ -336,7 +336,7 @@ def _seen(before: Version, after: Version, pairs: Iterable[Pair]) -> tuple[str, 
 # --- counts ---------------------------------------------------------------------------------------
 
 
-_SAYS = {
+SAYS = {
     "added": "added",
     "removed": "removed",
     "changed": "changed texts or fields",
@@ -383,6 +383,18 @@ def difference_counts(difference: Difference) -> list[Count]:
         for kind in sorted(KINDS)
         if before[split, kind] or after[split, kind]
     ]
+
+
+def cats_changed(difference: Difference) -> dict[What, tuple[int, list[str]]]:
+    """For each difference that there is: how many CATs have it, and the ids of those.
+
+    CATs whose gold labels are hidden are counted and not named, as in the errata.
+    """
+    named: dict[What, dict[str, None]] = {what: {} for what in WHATS}
+    for change in difference.open_changes():
+        named[change.what][change.id] = None
+    counts = ((what, len(difference.ids(what))) for what in WHATS)
+    return {what: (count, [*named[what]]) for what, count in counts if count}
 
 
 def fields_changed(difference: Difference) -> dict[str, int]:
@@ -451,7 +463,7 @@ def errata_markdown(difference: Difference, changes: Sequence[Change]) -> str:
         group = [change for change in changes if change.what == what]
         if group:
             cats = amount(len({change.id for change in group}), "CAT")
-            page += [f"## {cats}: {_SAYS[what]}", "", *map(_line, group), ""]
+            page += [f"## {cats}: {SAYS[what]}", "", *map(_line, group), ""]
     return "\n".join(page)
 
 

@@ -190,8 +190,9 @@ def test_an_own_head_under_acl_ll_is_marked_in_every_table(score: Score, tmp_pat
     code, out, err = score(model, "--profile", "acl-ll", "--accept-own-head")
     assert (code, err) == (0, "")
     assert [line.strip() for line in out.splitlines() if line.startswith("bert, ")] == [
-        f"bert, attribute-acl_nsp, own next-sentence head§, {what}"
-        for what in ("intrasentence", "intersentence", "both kinds")
+        f"bert, attribute-acl_nsp, own next-sentence head§, {what}, test split: {cats} of {cats} "
+        "CATs"
+        for what, cats in (("intrasentence", 6), ("intersentence", 6), ("both kinds", 12))
     ]
     run = json.loads((tmp_path / "scores/bert/attribute-acl_nsp/results.json").read_bytes())["run"]
     assert run["own_head"] is True

@@ -124,6 +124,9 @@ def test_gold_labels_and_tiers_of_hidden_cats_are_not_compared_and_not_in_the_er
     assert [(c.id, c.what) for c in changed.open_changes()] == [
         ("open", "changed"), ("gone", "removed"),
     ]  # fmt: skip
+    assert differences.cats_changed(changed) == {  # r1 is the old one, r2 is new and hidden
+        "added": (1, []), "removed": (1, ["gone"]), "changed": (1, ["open"]), "renumbered": (1, []),
+    }  # fmt: skip
     back = diff(new, old)
     assert [(c.id, c.what) for c in back.open_changes()] == [
         ("gone", "added"), ("open", "changed"),
@@ -383,8 +386,42 @@ def test_a_version_and_itself_do_not_differ(tmp_path: Path) -> None:
         ("dev", 1, 1), ("test", 1, 1),
     ]  # fmt: skip
     code, out, _ = commands.run("release", "diff", folder, folder, "--strict")
-    assert code == 0
-    assert "The versions do not differ." in out
+    assert (code, out) == (0, "The versions do not differ.\n")
+
+
+def test_what_changed_comes_first_and_zeros_are_left_out(tmp_path: Path) -> None:
+    gone = cats("smith", *(f"g{n:02}" for n in range(12)))
+    a = write(tmp_path / "a", cats("baker", "x"), [*cats("potter", "y", "z"), *gone])
+    b = write(
+        tmp_path / "b", cats("baker", "x"), [*cats("potter", "y", context="P."), *cats("cook", "n")]
+    )
+    assert said(a, b)["cats"] == {
+        "added": ["n"], "removed": ["z", *(cat.id for cat in gone)], "changed": ["y"],
+    }  # fmt: skip
+    lines = shown(a, b).splitlines()
+    assert lines[:5] == [
+        "What changed from a (A) to b (B)",
+        "added: 1 CAT: n",
+        "removed: 13 CATs: z, g00, g01, g02, g03, g04, g05, g06, g07, g08 and 3 more",
+        "changed texts or fields: 1 CAT: y",
+        "«--errata FILE» writes every change of every CAT",
+    ]
+    # dev does not change; no CAT is relabelled, moved or renumbered
+    assert [line.split() for line in lines[5:10] if line and "─" not in line] == [
+        ["CATs"],
+        [
+            "split",
+            "kind",
+            *["CATs", "in"],
+            "A",
+            *["CATs", "in"],
+            "B",
+            "added",
+            "removed",
+            "changed",
+        ],
+        ["test", "intersentence", "14", "2", "1", "13", "1"],
+    ]
 
 
 def test_folders_of_two_versions(tmp_path: Path) -> None:
@@ -595,7 +632,16 @@ def test_scores_on_both_versions_and_what_the_difference_comes_from(tmp_path: Pa
     assert result["after"] == {"missing": 0, "of": 4}
     _, dev = rows_of(report, "dev")
     assert (dev["before"], dev["after"]["ss"], dev["parts"]) == (None, 100.0, None)
-    assert "The last four columns say what B - A comes from" in shown(a, b, *scores)
+    out = shown(a, b, *scores)
+    assert "The columns after B - A say what it comes from" in out
+    # No text changed, so that column is left out; dev has no value in A, so it has no parts.
+    (heads,) = {" ".join(line.split()) for line in out.splitlines() if line.startswith("split kind")
+                and "B - A" in line}  # fmt: skip
+    assert heads == (
+        "split kind CATs in A, B score A 95 % B 95 % B - A relabelled added, removed moved"
+    )
+    same = shown(a, write(tmp_path / "c", [], [*baker, *potter, *cats("cook", "z")]), *scores)
+    assert "m/default has the same scores on both" in same
 
 
 def test_a_renamed_target_splits_a_term(tmp_path: Path) -> None:
