@@ -251,6 +251,13 @@ def test_the_command_prints_or_writes_a_new_file(cli: Any, new: Campaign, tmp_pa
     assert (again.code, to.read_text("utf-8")) == (1, "edited")
     assert "exists already" in again.err
     assert cli("rounds", "ethics", "-c", new.root, "--kind", "x").code == 1
+    # The commands of the sheet are real.
+    commands = said.out.split("```sh\n")[1].split("```")[0].splitlines()
+    assert len(commands) == 3
+    for command in commands:
+        done = cli(*command.replace("PERSON", "p-0").split()[1:], "-c", new.root)
+        assert (done.code, done.out) == (1, "")
+        assert done.err.startswith("error: "), done.err
 
 
 def test_a_round_shows_its_own_texts_pay_and_times(forked: Any, tmp_path: Path) -> None:
