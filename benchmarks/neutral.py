@@ -49,8 +49,8 @@ def campaign(shares: Sequence[float], terms: int, each: int, rng: np.random.Gene
 
 def main() -> None:
     """Print the table."""
-    print("| people read it as | terms × associations | stereotype | anti-stereotype | unrelated "
-          "| several on one side | interval of stereotype ± | holds the true share |\n" + "|---" * 8 + "|")  # fmt: skip
+    print("| people read it as | terms × associations | stereotype | anti-stereotype | unrelated |",
+          "several on one side | ± | holds the true share |\n" + "|---" * 8 + "|")  # fmt: skip
     for name, shares in CROWDS.items():
         for terms, each in SIZES:
             rng = np.random.default_rng(1)
