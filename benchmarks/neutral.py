@@ -7,13 +7,14 @@ associations of a term (Dirichlet, of the given weights). The true share is the 
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
 import numpy as np  # noqa: E402
 
-from curation.decisions.neutral import NeutralReport, report  # noqa: E402
+from curation.decisions.neutral import Reading, report  # noqa: E402
 from curation.records import GOLDS, Association, Item, Label, Term  # noqa: E402
 
 CROWDS = {
@@ -26,10 +27,8 @@ SIZES = ((10, 5), (40, 5), (40, 1))  # terms, and associations of each
 CAMPAIGNS = 500
 
 
-def campaign(
-    shares: tuple[float, ...], terms: int, each: int, rng: np.random.Generator
-) -> NeutralReport:
-    """The report on a campaign with one domain."""
+def campaign(shares: Sequence[float], terms: int, each: int, rng: np.random.Generator) -> Reading:
+    """How all neutral associations of a campaign with one domain were read."""
     items, labels = [], []
     known = {f"t{n}": Term(id=f"t{n}", text=f"t{n}", domain="made up") for n in range(terms)}
     for term in known:
@@ -45,25 +44,23 @@ def campaign(
                 Label(id="l", value=GOLDS[value], source="forms", **given)
                 for value in rng.choice(3, OF, p=own)
             ]
-    return report(items, labels, known, needed=3)
+    return report(items, labels, known, needed=3).readings[0]
 
 
 def main() -> None:
     """Print the table."""
-    print("| people read it as | terms × associations | stereotype | anti-stereotype | unrelated "
-          "| several on one side | interval of stereotype ± | holds the true share |")  # fmt: skip
-    print("|---|---|---|---|---|---|---|---|")
+    print("| people read it as | terms × associations | stereotype | anti-stereotype | unrelated |",
+          "several on one side | ± | holds the true share |\n" + "|---" * 8 + "|")  # fmt: skip
     for name, shares in CROWDS.items():
         for terms, each in SIZES:
             rng = np.random.default_rng(1)
-            rows = [campaign(shares, terms, each, rng).readings[0] for _ in range(CAMPAIGNS)]
-            means = [f"{np.mean([row.shares[gold] for row in rows]):.1f}" for gold in GOLDS]
+            rows = [campaign(shares, terms, each, rng) for _ in range(CAMPAIGNS)]
+            means = [np.mean([row.shares[gold] for row in rows]) for gold in GOLDS]
             ends = np.array([row.intervals["stereotype"] for row in rows])
             hits = (ends[:, 0] <= 100 * shares[0]) & (100 * shares[0] <= ends[:, 1])
-            several = f"{np.mean([row.several for row in rows]):.1f}"
-            half = f"{(ends[:, 1] - ends[:, 0]).mean() / 2:.1f}"
-            cells = [name, f"{terms} × {each}", *means, several, half, f"{100 * hits.mean():.1f} %"]
-            print(f"| {' | '.join(cells)} |")
+            values = [*means, np.mean([row.several for row in rows]), np.diff(ends).mean() / 2]
+            cells = [f"{value:.1f}" for value in (*values, 100 * hits.mean())]
+            print(f"| {name} | {terms} × {each} | {' | '.join(cells)} % |")
 
 
 if __name__ == "__main__":

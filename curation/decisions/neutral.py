@@ -127,7 +127,7 @@ def _reading(
         return ends and [100 * end for end in ends]
 
     total = by_term.sum(axis=1)
-    majority = dict(zip(GOLDS, enough.sum(axis=0), strict=True))
+    majority = [*enough.sum(axis=0), (~enough.any(axis=1)).sum()]
     return Reading(
         group=group,
         associations=len(of),
@@ -137,8 +137,7 @@ def _reading(
         leaning=share(by_term[:, 0].sum(), sides.sum()),
         leaning_ci=interval(by_term[:, 0], sides),
         several=share((votes[:, :2] >= SEVERAL).any(axis=1).sum(), len(of)),
-        majority={value: share(n, len(of)) for value, n in majority.items()}
-        | {"none": share((~enough.any(axis=1)).sum(), len(of))},
+        majority={v: share(n, len(of)) for v, n in zip((*GOLDS, "none"), majority, strict=True)},
         alpha=coefficient("alpha", votes),
     )
 

@@ -97,9 +97,9 @@ def test_every_page_in_every_state(
     page.wait_for_url("**/t/t-2")
     for path in ("/me", "/help", "/nowhere", "/r/intrasentence-1/done", "/r/intrasentence-1/t/t-1"):
         look(path)
-    someone = site.person("review-1", "intersentence-1", "validation-1")
+    someone = site.person("review-1", "intersentence-1", "neutral-1", "validation-1")
     look(someone.link)  # which is a list of rounds
-    for kind in ("review", "intersentence", "validation"):
+    for kind in ("review", "intersentence", "neutral", "validation"):
         look(f"/r/{kind}-1")
         page.check("#agree")
         tab.press()

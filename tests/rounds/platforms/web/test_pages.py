@@ -14,6 +14,7 @@ from markupsafe import escape
 
 from curation.checks.surface import Finding
 from curation.files import CurationError
+from curation.rounds import pages
 from curation.rounds.platforms.web import forms, server
 from curation.rounds.platforms.web import store as store_module
 from support import web
@@ -343,6 +344,24 @@ def test_a_neutral_text_is_written_beside_three_others_and_repeats_none(site: Si
         assert escape(says) in wrong.text
     assert one.answer(path).status_code == 200
     assert [answer["neutral"] for answer in payloads(site, "neutral-1")] == ["He left at ten."]
+
+
+def test_neutral_words_fill_the_gap_that_the_round_shows(tmp_path: Path) -> None:
+    made = plan("neutral", texts=pages.texts("id", None, study=web.STUDY))
+    words = ("quiet", "loud", "rectangular")
+    data = {f"text_{n}": f"The librarian was {word}." for n, word in enumerate(words, 1)}
+    data |= {"target": "librarian", "context": "The librarian was RUMPANG."}
+    site = Site(tmp_path)
+    checker = forms.Checker(made, site.store, site.services)
+
+    def codes(text: str) -> list[str]:
+        task = store_module.WebTask("t", "term", None, data)
+        return [one.code for one in checker.problems(task, {"neutral": text})]
+
+    assert codes("tall") == codes("The librarian was tall.") == []
+    assert codes("Loud") == ["same_text_twice"]
+    assert codes("The librarian is tall.") == ["template_not_reproduced"]
+    assert codes("") == ["missing_field"]
 
 
 def test_the_same_answer_twice_is_one_and_a_second_one_is_refused(
