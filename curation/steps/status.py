@@ -387,8 +387,8 @@ def _next(
     measures: "Sequence[RunState]",
 ) -> str:
     for status, progress in work:
-        if progress.state != "closed":
-            return f"{progress.round}: {round_status.advice(status, progress)}"
+        if (advice := round_status.advice(status, progress)) != "closed":
+            return f"{progress.round}: {advice}"
     if not campaign.round_names():
         current = {name for name, step in steps.items() if step.state == UP_TO_DATE}
         kept = steps["select"].counts.get("kept", 0)

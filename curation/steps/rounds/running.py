@@ -657,16 +657,26 @@ def refresh_status(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
             reporter.warn(f"to show the present values: {error.fix}")
 
 
-def top_up_round(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) -> dict[str, int]:
+def top_up_round(
+    campaign: Campaign, round: Round, *, recall: Sequence[str] = (), reporter: Reporter = QUIET
+) -> dict[str, int]:
     """Ask for the answers that a round lacks and that are not on their way.
 
-    Answers that people hold in tables are on their way.
+    Answers that people hold in tables, or correct in sheets of refused answers, are on their way.
+
+    Args:
+        campaign: the campaign.
+        round: an open round.
+        recall: people (ids or pseudonyms), tables or sheets. What they have not answered is taken
+            back.
+        reporter: where warnings and progress go.
 
     Returns:
         By task id, how many answers are asked for in addition.
 
     Raises:
-        CurationError: the round is not open, or the platform cannot be reached.
+        CurationError: the round is not open, nothing is out under a name to recall, or the platform
+            cannot be reached.
     """
     if round.state != "open":
         raise CurationError(
@@ -675,9 +685,14 @@ def top_up_round(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET
         )
     refresh_round(campaign, round, reporter=reporter)  # do not ask again for what just came in
     status = round_status.read_status(campaign, round)
+    if recall:
+        taken = round_files.recalls(campaign, status.tables, recall, {})
+        lines = [*round_files.read_ledger(campaign, round.name), *taken]
+        round_files.write_ledger(campaign, round.name, lines)
+        status = round_status.read_status(campaign, round)
     received = round_status.received(status)
     demand = Demand(
-        *(status.tasks, status.asked, received, status.lack, status.void, status.held or {})
+        *(status.tasks, status.asked, received, status.to_find, status.void, status.held or {})
     )
     more, totals = open_platform(campaign, round, reporter=reporter).top_up(demand)
     round_files.write_asked(campaign, round.name, {**status.asked, **totals})
