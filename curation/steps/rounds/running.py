@@ -526,6 +526,8 @@ def open_round(
     if round.state != "open":
         round = round.model_copy(update={"state": "open", "closed_at": None})
         round_files.write_round(campaign, round)
+    if campaign.round_names():  # a new text of the consent may let answers in
+        fold_answers(campaign, reporter=reporter)
     tasks, answers = len(status.tasks), sum(status.asked.values())
     return OpenedRound(round, tasks, answers, place.exchanges_tables, entrance)
 
