@@ -4,7 +4,7 @@ Call ``write_refused`` only under the campaign's lock.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,7 +77,7 @@ def write_refused(
     complete = _complete(campaign, status)
     chosen, left = round_status.to_correct(campaign, status, answers, complete)
     if not chosen:
-        _book(campaign, round.name, [], chosen)
+        _book(campaign, round.name, ())
         return Sheets([], None, left)
     texts = round_status.shown_texts(campaign, round)
     consents = _consents(campaign)
@@ -102,30 +102,22 @@ def write_refused(
     keep_out(to, campaign, private_names(round.name))
     names = [ids[person] for person in chosen]
     tables, index = _write(round.name, to, contents, names, ending=format)
-    _book(campaign, round.name, tables, chosen)
+    _book(campaign, round.name, zip(tables, chosen.items(), strict=True))
     sizes = [len(theirs) for theirs in chosen.values()]
     return Sheets(list(zip(tables, sizes, strict=True)), index, left)
 
 
 def _book(
-    campaign: Campaign,
-    round: str,
-    tables: Sequence[Path],
-    chosen: Mapping[str, Sequence[RefusedAnswer]],
+    campaign: Campaign, round: str, sheets: Iterable[tuple[Path, tuple[str, list[RefusedAnswer]]]]
 ) -> None:
-    """Put sheets into the round's ledger, in place of all earlier ones."""
+    """Put sheets, with their people and answers, into the ledger in place of all earlier ones."""
     before = round_files.read_ledger(campaign, round)
     known = {line.table: line for line in before if line.action == "correct"}
     lines = [line for line in before if line.table not in known]
-    for path, (person, theirs) in zip(tables, chosen.items(), strict=True):
-        line = Dealing(
-            action="correct",
-            table=path.name,
-            holder=person,
-            tasks={answer.task: 1 for answer in theirs},
-            refused={answer.task: answer.where for answer in theirs},
-            at=now(),
-        )
+    for path, (person, theirs) in sheets:
+        places = {answer.task: answer.where for answer in theirs}
+        about = Dealing(action="correct", table=path.name, holder=person, tasks={}, at=now())
+        line = about.model_copy(update={"tasks": dict.fromkeys(places, 1), "refused": places})
         old = known.get(path.name)
         lines.append(old if old and old == line.model_copy(update={"at": old.at}) else line)
     if lines != before:

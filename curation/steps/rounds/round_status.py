@@ -483,21 +483,16 @@ def _correctable(campaign: Campaign, status: RoundStatus) -> int:
     """How many refused answers could go back, on tasks that more answers should be asked for."""
     from curation.rounds.refused import RefusedAnswer
 
-    more, by_pair = to_ask(*_asking(status)), {(a.task, a.annotator): a for a in status.answers}
+    more = to_ask(status.to_find, status.asked, received(status), status.held or {})
+    by_pair = {(a.task, a.annotator): a for a in status.answers}
     refused = [
         RefusedAnswer(a.task, a.annotator, (a.code,), ("",), {}, "", "", a.seconds, n)
         for n, a in enumerate(by_pair.values())
         if a.code and a.task in more
     ]
     accepted = {pair for pair, answer in by_pair.items() if answer.code is None}
-    return (
-        sum(map(len, to_correct(campaign, status, refused, accepted)[0].values())) if refused else 0
-    )
-
-
-def _asking(status: RoundStatus) -> tuple[Mapping[str, int], ...]:
-    """The state of the tasks, as ``to_ask`` and ``to_deal`` take it."""
-    return status.to_find, status.asked, received(status), status.held or {}
+    chosen, _ = to_correct(campaign, status, refused, accepted)
+    return sum(map(len, chosen.values()))
 
 
 def progress_of(campaign: Campaign, status: RoundStatus) -> "Progress":
@@ -560,7 +555,7 @@ def to_deal(status: RoundStatus) -> dict[str, int]:
     """By task id, how many answers were asked for and are in no table that is out."""
     from curation.rounds import progress
 
-    return progress.to_deal(*_asking(status))
+    return progress.to_deal(status.to_find, status.asked, received(status), status.held or {})
 
 
 def flagged(campaign: Campaign, round: Round, *, by: int = 2) -> Mapping[str, list[str]]:
@@ -596,36 +591,33 @@ def advice(status: RoundStatus, progress: "Progress") -> str:
     if round.state == "planned":
         return f"not fully published; curation rounds open {round.kind} --name {round.name}"
     name, at = round.name, status.attendance
-    todo = ""
+    closed = "closed; " if round.state == "closed" else ""
     if status.waiting:
         came = amount(status.waiting, "answer")
-        todo = f"{came} came after the last pull; curation rounds pull {name}"
-    elif at.complete and (round.state == "closed" or progress.remaining):
+        return f"{closed}{came} came after the last pull; curation rounds pull {name}"
+    if at.complete and (closed or progress.remaining):
         bonus = f", then curation rounds approve {name} --bonus" if round.reward is not None else ""
-        todo = f"submissions to approve: {at.complete}; curation rounds approve {name}{bonus}"
-    if round.state == "closed":
-        return f"closed; {todo}" if todo else "closed"
-    if todo:
-        return todo
+        todo = f"curation rounds approve {name}{bonus}"
+        return f"{closed}submissions to approve: {at.complete}; {todo}"
+    if closed:
+        return "closed"
     if not progress.remaining:
         out = f"; {amount(progress.out, 'answer')} out that no task needs" if progress.out else ""
         out = out if status.exchanges_tables else ""
         return f"nothing is missing{out}; curation rounds close {round.name}"
     parts = []
     if tabled := sum(each.answers for each in status.tables):
-        are = "is" if tabled == 1 else "are"
-        parts.append(f"{amount(tabled, 'answer')} {are} out ({_tables(status)})")
+        parts.append(f"{amount(tabled, 'answer is', 'answers are')} out ({_tables(status)})")
     if progress.out > tabled:
         parts.append(f"{amount(progress.out - tabled, 'answer')} to come")
     if progress.missing:
         parts.append(f"{progress.missing if parts else amount(progress.missing, 'answer')} missing")
     if at.entrance:
-        parts.append("nobody can enter yet")
-        return f"{', '.join(parts)}; {at.entrance}"
+        return f"{', '.join([*parts, 'nobody can enter yet'])}; {at.entrance}"
     if status.correctable:
         parts.append(f"{amount(status.correctable, 'refused answer')} can go back")
         command = f"refused {name} (or curation rounds top-up {name}, to ask others)"
-    elif to_ask(*_asking(status)):
+    elif to_ask(status.to_find, status.asked, received(status), status.held or {}):
         command = f"top-up {name}"
     elif status.exchanges_tables and progress.missing:
         command = f"export {name}"

@@ -726,7 +726,8 @@ def close_round(
     if pulls:
         platform.pull(full=True)
     fold_answers(campaign, reporter=reporter)
-    if pulls and any(platform.pull()):  # people finish the task that they have
+    # People finish the task that they have. The first pull has said what there is to say.
+    if pulls and any(open_platform(campaign, round).pull()):
         fold_answers(campaign, reporter=reporter)
     added = apply_reviews(campaign, round, reporter=reporter) if round.kind == "review" else []
     if reach:

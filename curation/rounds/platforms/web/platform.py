@@ -215,11 +215,8 @@ class WebRound:
                 and answered.get(one.number)
                 and one.person not in barred
             ]
-            places, staying = (
-                self.round.people.people,
-                [one for one in came if one.standing not in ("returned", "forged")],
-            )
-            is_full = 0 < places <= len(staying) and all(one.outcome for one in staying)
+            here = [one for one in came if one.standing not in ("returned", "forged")]
+            is_full = 0 < self.round.people.people <= len(here) and all(o.outcome for o in here)
             return Attendance(self._closed_door(store, came), len(complete), is_full)
 
     def _closed_door(self, store: Store, came: Sequence[Arrival]) -> str:
@@ -354,15 +351,14 @@ class WebRound:
         """Approve submissions one by one; what Prolific refuses is in the result."""
         if (crowd := self.crowd()) is None:
             raise CurationError("PROLIFIC_TOKEN is not set", "set it, or approve on Prolific")
-        became, approved = {}, []
+        became = {}
         for id in ids:
             try:
                 became[id] = crowd.approve(id)
-                approved.append((became[id], id))
             except CurationError as error:
                 became[id] = error.what
-        with self._store() as store, store.change(always=True) as db:
-            db.executemany("UPDATE arrivals SET status = ? WHERE id = ?", approved)
+        with self._store() as store:
+            self._check(store, crowd)  # they do not wait any more
         return became
 
     def study_link(self) -> str:

@@ -93,3 +93,4 @@ def test_without_a_token_nothing_is_sent(
     assert file.read_text("utf-8") == f"submission,participant\n{one.id},{one.participant}\n"
     assert len(played.asked) == asked
     assert desk.say("rounds", "approve", "r", "--bonus")["amount"] == "0.10"
+    assert desk.does("rounds", "close", "r").err.count("PROLIFIC_TOKEN is not set") == 1
