@@ -416,8 +416,6 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
                 console.say(f"  out: {round_files.describe_holdings(shown)}")
         for flag, items in round_status.flagged(campaign, status.round).items():
             console.say(f"  flagged {flag} by two or more: {some(items, SHOWN)}")
-        if text := round_status.about_waiting(campaign, p.round):
-            console.say(f"  {text}")
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when[:16].replace('T', ' ')} UTC")
     try:

@@ -451,8 +451,7 @@ def read_status(campaign: Campaign, round: Round) -> RoundStatus:
     exchanges = place.exchanges_tables
     status = RoundStatus(round, tasks, answers, asked, votes, void, lack, out, exchanges)
     with suppress(CurationError):  # a damaged database: ``about_waiting`` says so
-        waiting, attendance = place.waiting(), place.attendance(excluded)
-        status = status._replace(waiting=waiting, attendance=attendance)
+        status = status._replace(waiting=place.waiting(), attendance=place.attendance(excluded))
     correctable = _correctable(campaign, status) if exchanges and round.state == "open" else 0
     return status._replace(correctable=correctable)
 
@@ -581,8 +580,11 @@ def about_waiting(campaign: Campaign, name: str) -> str:
     if name not in round_files.planned_rounds(campaign):
         return ""
     waiting = open_platform(campaign, round_files.read_round(campaign, name)).waiting()
-    came = f"{amount(waiting, 'answer')} came after the last pull"
-    return f"{came}: curation rounds pull {name}" if waiting else ""
+    return _came(waiting, name) if waiting else ""
+
+
+def _came(waiting: int, name: str) -> str:
+    return f"{amount(waiting, 'answer')} came after the last pull: curation rounds pull {name}"
 
 
 def advice(status: RoundStatus, progress: "Progress") -> str:
@@ -593,8 +595,7 @@ def advice(status: RoundStatus, progress: "Progress") -> str:
     name, at = round.name, status.attendance
     closed = "closed; " if round.state == "closed" else ""
     if status.waiting:
-        came = amount(status.waiting, "answer")
-        return f"{closed}{came} came after the last pull; curation rounds pull {name}"
+        return f"{closed}{_came(status.waiting, name)}"
     if at.complete and (closed or progress.remaining):
         bonus = f", then curation rounds approve {name} --bonus" if round.reward is not None else ""
         todo = f"curation rounds approve {name}{bonus}"
