@@ -20,7 +20,7 @@ from curation.scores.incomplete import cats_digest
 from curation.steps.rounds import round_files
 from support.cats import intra
 from support.commands import set_to
-from support.desk import Desk, Row, item_row, label_row
+from support.desk import Desk, Row, item_row, label_row, read_csv
 from support.pages import join, labelled, pseudonyms, reviewed, send, work, written
 from support.prolific import STUDY, Played
 from support.scored import likes, put, write_gold
@@ -108,8 +108,6 @@ def test_every_row_of_the_table_is_reached() -> None:
 
 def sheets(desk: Desk, name: str) -> list[Row]:
     """All rows of the sheets of refused answers."""
-    from support.desk import read_csv
-
     told = desk.say("rounds", "refused", name, "--format", "csv", "--to", desk.out)
     return [row for path in told["files"] for row in read_csv(Path(path))]
 
@@ -343,6 +341,32 @@ def test_our_own_pages_from_writing_to_cats(forked: Any, tmp_path: Path) -> None
     campaign.at("items have labels enough")
     desk.does("run")
     campaign.at("there are CATs, and no scores")
+
+
+def test_refused_answers_on_our_own_pages(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", items=1, accept_times=(), pause_after=0)
+    campaign = Pages(desk)
+    campaign.open("intrasentence", "w")
+    with campaign.store as store:
+        store.set_fact("address", "https://study.example.org")  # as ``rounds serve`` does
+        ann, ben = join(store, desk, "w", "ann", "ben")
+        work(store, "w", ann, lambda task, who: written(task, who) | {"template": "No gap."}, 2)
+        work(store, "w", ben, written, 3)
+        campaign.pull("w")
+        desk.say("rounds", "status", "w")
+        assert campaign.line() == "w: 2 answers to come, 2 missing; curation rounds top-up w"
+        one, _ = sheets(desk, "w")
+        line = campaign.line()
+        assert line.startswith("w: 2 answers are out (w-refused-001.csv, since 20")
+        assert line.endswith("), 2 answers to come; curation rounds import w FILE")
+        assert desk.say("rounds", "top-up", "w")["answers"] == 0
+        one["template"] = f"In that the {one['target']} is BLANK."
+        desk.bring("w", [one], "back.csv")
+        assert desk.say("rounds", "top-up", "w", "--recall", "ann")["answers"] == 1
+        campaign.at("people can work")
+        work(store, "w", ben, written)
+        campaign.pull("w")
+    campaign.close("w")
 
 
 def test_opening_that_was_interrupted(forked: Any, tmp_path: Path) -> None:

@@ -688,7 +688,9 @@ def top_up_round(
     refresh_round(campaign, round, reporter=reporter)  # do not ask again for what just came in
     status = round_status.read_status(campaign, round)
     if recall:
-        taken = round_files.recalls(campaign, status.tables, recall, {})
+        place = open_platform(campaign, round)
+        names = [place.named(name) or name for name in recall]
+        taken = round_files.recalls(campaign, status.tables, names, {})
         lines = [*round_files.read_ledger(campaign, round.name), *taken]
         round_files.write_ledger(campaign, round.name, lines)
         status = round_status.read_status(campaign, round)
