@@ -335,13 +335,16 @@ class Dealing(Record):
 
     ``holder`` is a person's pseudonym, or the table's name if it is for anybody. ``tasks`` has the
     number of answers by task id, and ``came`` the answers that had come before, if there were any.
+    The action ``correct`` is a sheet of refused answers that went back: ``refused`` has the place
+    of each in the archive.
     """
 
-    action: Literal["deal", "recall"]
+    action: Literal["deal", "recall", "correct"]
     table: Id
     holder: Id
     tasks: dict[Id, Annotated[int, Field(ge=1)]]
     came: dict[Id, Annotated[int, Field(ge=1)]] = {}
+    refused: dict[Id, str] = {}
     at: Timestamp
 
 

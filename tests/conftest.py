@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 # Workers of tests share the cores: threads of torch in each would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -26,6 +26,9 @@ from support import consumers as outside
 from support.environments import Process
 from support.peers import Worker
 from support.peers import peers as open_peers
+
+if TYPE_CHECKING:
+    from support.prolific import Played
 
 # A slow machine is no reason to fail.
 settings.register_profile("any machine", deadline=None)
@@ -119,6 +122,15 @@ def citations() -> Iterator[Process]:
     """A process that reads CITATION.cff with cffconvert, in an environment of its own."""
     with outside.citations() as process:
         yield process
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> "Iterator[Played]":
+    """The API of Prolific, played, for all commands."""
+    from support.prolific import playing
+
+    with playing(monkeypatch) as made:
+        yield made
 
 
 def _fresh(folder: Path) -> Campaign:

@@ -375,7 +375,7 @@ def refused(
         parts = ", ".join(f"{n} {why}" for why, n in sorted(sheets.left.items()))
         console.say(f"not in a sheet: {amount(sheets.left.total(), 'refused answer')} ({parts})")
     if sheets.tables:
-        console.say(f"next: curation rounds import {chosen.name} FILE, then top-up")
+        console.say(f"next: curation rounds import {chosen.name} FILE")
 
 
 SHOWN = 5  # items named in a line
@@ -400,7 +400,8 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
         [
             *(p.round, p.state, p.people, p.answers, p.refused),
             f"{p.decided} of {p.tasks - p.void}" + (f", {p.void} void" if p.void else ""),
-            *(p.labels_per_item, p.remaining, p.per_day, p.done_at and p.done_at[:10]),
+            *(p.labels_per_item, 0 if p.state == "closed" else p.remaining, p.per_day),
+            None if p.state == "closed" else p.done_at and p.done_at[:10],
             f"{p.cost:,.2f} of {p.cost_in_all:,.2f}" if p.cost_in_all else None,
         ]
         for p in progress
@@ -415,8 +416,6 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
                 console.say(f"  out: {round_files.describe_holdings(shown)}")
         for flag, items in round_status.flagged(campaign, status.round).items():
             console.say(f"  flagged {flag} by two or more: {some(items, SHOWN)}")
-        if text := round_status.about_waiting(campaign, p.round):
-            console.say(f"  {text}")
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when[:16].replace('T', ' ')} UTC")
     try:
@@ -771,17 +770,27 @@ def pull(
 
 
 @app.command("top-up")
-def top_up(round: RoundArgument = None, campaign: Where = Path(), as_json: Json = False) -> None:
+def top_up(
+    round: RoundArgument = None,
+    campaign: Where = Path(),
+    recall: list[str] | None = None,
+    as_json: Json = False,
+) -> None:
     """Ask for the answers that are still missing, and for no more.
 
     These are answers to tasks whose answers were refused or skipped and, with labels = "needed",
     labels for items that are not decided yet. On our own pages and on Label Studio, people get
     these tasks at once. On other platforms they are in the next export; answers that people hold in
-    tables are not requested again. If you run the command twice, nothing is requested twice.
+    tables, or correct in sheets of «curation rounds refused», are not requested again. If you run
+    the command twice, nothing is requested twice.
+
+    Options:
+        recall (NAME): A person, a table or a sheet of refused answers: ask others for what they
+            have not answered; repeatable.
     """
     with locked(campaign) as opened:
         chosen = round_files.the_round(opened, round)
-        more = running.top_up_round(opened, chosen, reporter=console)
+        more = running.top_up_round(opened, chosen, recall=recall or (), reporter=console)
     status = round_status.read_status(opened, chosen)
     waits = sum(round_status.to_deal(status).values()) if status.exchanges_tables else 0
     answers = sum(more.values())

@@ -19,12 +19,14 @@ class Holding(NamedTuple):
         holder: the pseudonym of the person who got it, or its own name if it is for anybody.
         since: when it went out, in ISO 8601.
         tasks: by task id, how many answers are still out; without tasks that wait for none.
+        corrects: whether it is a sheet of refused answers that went back to its holder.
     """
 
     table: str
     holder: str
     since: str
     tasks: dict[str, int]
+    corrects: bool = False
 
     @property
     def is_for_anybody(self) -> bool:
@@ -38,7 +40,11 @@ class Holding(NamedTuple):
 
 
 def holdings(
-    dealings: Iterable[Dealing], answers: Iterable[Answer], *, out: Collection[str] = ()
+    dealings: Iterable[Dealing],
+    answers: Iterable[Answer],
+    *,
+    out: Collection[str] = (),
+    refused: Collection[str] = (),
 ) -> list[Holding]:
     """The tables of a round, oldest first, with the answers that are still out.
 
@@ -50,12 +56,16 @@ def holdings(
     nothing of it. Such a table may have come back under another id. If there are several, the table
     that shares the most tasks with that person's answers is taken, and then the oldest.
 
+    A sheet of refused answers waits for each of them until it is corrected or accepted.
+
     Args:
         dealings: the round's ledger, in order.
         answers: what became of each answer to the round's tasks, in order of submission.
         out: pseudonyms of the people whose answers do not count.
+        refused: places in the archive of the answers that are refused, and of no other version.
     """
     tables: dict[str, Holding] = {}
+    sheets: dict[str, Holding] = {}
     came: dict[str, int] = {}
     dealt: set[tuple[str, str]] = set()
     for line in dealings:
@@ -64,9 +74,12 @@ def holdings(
             for task in line.tasks:
                 came.setdefault(task, line.came.get(task, 0))
                 dealt.add((line.holder, task))
-        elif line.table in tables:
+        elif line.action == "correct" and line.holder not in (ERASED, *out):
+            due = {task: 1 for task, place in line.refused.items() if place in refused}
+            sheets[line.table] = Holding(line.table, line.holder, line.at, due, corrects=True)
+        elif holds := tables.get(line.table) or sheets.get(line.table):
             for task, n in line.tasks.items():
-                _take(tables[line.table], task, n)
+                _take(holds, task, n)
     own, strays = _sorted_out(answers, dealt, came)
     content = {table: set(holding.tasks) for table, holding in tables.items()}
     begun = set()
@@ -90,7 +103,7 @@ def holdings(
             left = n
             for holding in able:
                 left -= _take(holding, task, left)
-    return list(tables.values())
+    return [*tables.values(), *sheets.values()]
 
 
 def _take(holding: Holding, task: str, n: int = 1) -> int:

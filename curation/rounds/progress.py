@@ -42,7 +42,8 @@ class Progress(NamedTuple):
         labels_per_item: labels per item that count; None for other kinds than validation.
         asked: answers that were asked for in all.
         remaining: valid answers that tasks still lack.
-        out: answers on their way: people have been asked for them, and they have not come in.
+        out: answers on their way: people have been asked for them, and they have not come in; and
+            refused ones that people correct.
         missing: answers that tasks lack and that are not on their way.
         per_day: answers per day; None before there is a pace.
         done_at: when the last answer comes in at this pace; None before there is a pace.
@@ -257,6 +258,7 @@ def progress(
     now: str,
     void: Collection[str] = (),
     held: Mapping[str, int] | None = None,
+    sheets: Mapping[str, int] = NOTHING,
 ) -> Progress:
     """A round's progress at a time.
 
@@ -276,9 +278,10 @@ def progress(
         now: the time, in ISO 8601.
         void: as for ``lacking``.
         held: as for ``on_way``.
+        sheets: how many refused answers are out to be corrected.
     """
     came = [a for a in answers if a.code not in NOT_SHOWN]
-    out = on_way(asked, received(answers), held, void)
+    out = Counter(on_way(asked, received(answers), held, void)) + Counter(sheets)
     remaining = sum(lack.values())
     times = sorted(a.submitted_at for a in came if a.submitted_at)
     per_day, done_at = _pace(times, remaining, now)

@@ -45,6 +45,7 @@ class RefusedAnswer(NamedTuple):
         updated: when it was changed, as a ``Timestamp``; empty if that is not known.
         seconds: how long it took; None if that is not known.
         position: its position in the archive.
+        where: its place in the archive, as rejections name it.
     """
 
     task: str
@@ -56,6 +57,7 @@ class RefusedAnswer(NamedTuple):
     updated: str
     seconds: float | None
     position: int
+    where: str = ""
 
 
 def to_correct(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.campaign import Campaign
 from curation.checks.codes import PITFALLS
 from curation.files import CurationError, count_lines, digest, read_json, read_records
-from curation.records import Cat, Fields, StepRun
+from curation.records import Cat, Fields, Item, StepRun
 from curation.rounds.progress import Progress
 from curation.scores.run_folder import COMPARISONS, SCORES, check_about
 from curation.steps import read
@@ -26,6 +26,7 @@ from curation.steps.terms import (
     read_edits,
 )
 from curation.steps.trust.files import run_files
+from curation.text.rules import decide
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
@@ -387,8 +388,8 @@ def _next(
     measures: "Sequence[RunState]",
 ) -> str:
     for status, progress in work:
-        if progress.state != "closed":
-            return f"{progress.round}: {round_status.advice(status, progress)}"
+        if (advice := round_status.advice(status, progress)) != "closed":
+            return f"{progress.round}: {advice}"
     if neutral := round_status.about_neutral(campaign):
         return f"labels for neutral associations: {neutral}"
     if not campaign.round_names():
@@ -404,16 +405,17 @@ def _next(
         return f"{first}{round_status.WRITING}"
     fold, decided = steps["answers"], steps["filter"]
     if fold.state == UP_TO_DATE and fold.counts and not fold.counts["items"]:
-        return f"there are no items yet; 2-rounds/*/rejected.jsonl says why. {IMPORTS}"
-    missing = decided.counts.get("too_few_labels", 0)
-    changed = any(step.state == OUT_OF_DATE for step in steps.values())
-    settled = fold.state == UP_TO_DATE and not changed
-    if settled and (before := _before_labels(campaign, fold.counts)):
+        why = "there are no items yet: 2-rounds/*/rejected.jsonl says why"
+        return f"{why}; then {round_status.WRITING}, or {IMPORTS}"
+    kept = decided.state == UP_TO_DATE and decided.counts["items_kept"]
+    if fold.state != UP_TO_DATE and round_files.planned_rounds(campaign):
+        if not kept or any(round.state != "closed" for round in round_files.map_rounds(campaign)):
+            return "curation rounds status, which computes items and labels again"
+    elif not kept and (before := _before_decisions(campaign, fold.counts)):
         return before
-    if decided.state == UP_TO_DATE and not decided.counts["items_kept"] and not changed:
-        if not missing:
-            return "no item was kept; curation decisions filter says why"
-    elif pending := _pending(campaign, steps):
+    elif not kept and decided.state == UP_TO_DATE:
+        return f"no item was kept: curation decisions filter says why; then {round_status.WRITING}"
+    if pending := _pending(campaign, steps):
         if "trust" in pending and (old := next((run.again for run in measures if run.again), "")):
             return f"{old}, then curation run"
         if {"release"} <= {*pending} <= {"trust", "release"}:
@@ -421,8 +423,17 @@ def _next(
         return "curation run"
     if _all_are_published(decided.counts):
         return about_published_golds(decided.counts)
-    if missing:
-        return _more_labels(missing)
+    done = _after_decisions(campaign, steps, scores)
+    if missing := decided.counts.get("too_few_labels", 0):
+        more = _more_labels(missing, read.read_items(campaign))
+        return f"{more}; or, without them, {done}"
+    return done
+
+
+def _after_decisions(
+    campaign: Campaign, steps: Mapping[str, StepStatus], scores: Sequence[ScoreRun]
+) -> str:
+    """What to do when all steps are up to date: scores, and a release that has them."""
     if not scores:
         return "curation scores models MODEL, and curation scores baselines"
     if again := next((run.again for run in scores if run.again), ""):
@@ -430,29 +441,37 @@ def _next(
     if steps["release"].state == UP_TO_DATE:
         where = campaign.relative(versions.folder(campaign))
         return f"nothing is left to do: {where} is built; curation release check {where} tests it"
-    return "curation scores compare"
+    return "curation scores compare; then raise version in [release], and curation release build"
 
 
-def _before_labels(campaign: Campaign, counts: Mapping[str, int]) -> str:
-    """What to do before labels decide on items; empty if they do, or published ones."""
-    pilots = round_files.left_out_pilots(campaign)
-    labels = counts.get("labels", 0)
-    if (labels and not pilots) or campaign.settings.decisions.trust_gold:
+def _before_decisions(campaign: Campaign, counts: Mapping[str, int]) -> str:
+    """What to do as long as no item has labels enough to decide; empty if one has."""
+    settings = campaign.settings.decisions
+    if settings.trust_gold:
         return ""
-    items = read.read_items(campaign)
-    if all(item.round in pilots for item in items):
-        if labels:
-            return f"curation rounds plan --budget N (from the pilot); then {round_status.WRITING}"
+    items, pilots = read.read_items(campaign), round_files.left_out_pilots(campaign)
+    real = [item for item in items if item.round not in pilots]
+    if not real and counts.get("labels"):
+        return f"curation rounds plan --budget N (from the pilot); then {round_status.WRITING}"
+    if not real:
         return "curation rounds open validation --name pilot-validation"
-    if labels:
+    votes = read.votes(campaign, items)
+    outcomes = (decide(votes[i.id], needed=settings.needed, of=settings.of) for i in real)
+    if any(outcome.reason != "too_few_labels" for outcome in outcomes):
         return ""
-    published = sum(all(a.published_gold for a in item.associations) for item in items)
-    return about_published_golds({"gold_without_votes": published}) or _more_labels(len(items))
+    published = sum(
+        all(a.published_gold for a in item.associations) and not sum(map(sum, votes[item.id]))
+        for item in real
+    )
+    golds = about_published_golds({"gold_without_votes": published})
+    return golds.replace("--of ROUND", f"--of {real[0].round}") or _more_labels(len(real), real)
 
 
-def _more_labels(items: int) -> str:
+def _more_labels(missing: int, items: Sequence[Item]) -> str:
+    """How to get labels; items of published data, which nobody here wrote, need their round."""
+    of = "" if any(a.intent for i in items for a in i.associations) else f" --of {items[0].round}"
     return (
-        f"more labels for {amount(items, 'item')}: curation rounds open validation, or "
+        f"more labels for {amount(missing, 'item')}: curation rounds open validation{of}, or "
         "curation import answers FILE"
     )
 

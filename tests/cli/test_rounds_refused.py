@@ -23,8 +23,13 @@ class Tray(Desk):
     """A desk from which refused answers go back."""
 
     def sheets(self, name: str, *more: Any) -> dict[str, list[Row]]:
-        """The sheet of each person with refused answers."""
+        """The sheet of each person with refused answers, which status then counts as out."""
         self.told = self.say("rounds", "refused", name, "--format", "csv", "--to", self.out, *more)
+        said = self.status(name)
+        sheets = [each for each in said["tables"] if "-refused-" in each["table"]]
+        assert {each["table"] for each in sheets} == {Path(p).name for p in self.told["files"]}
+        assert sum(each["answers"] for each in sheets) == self.told["answers"]
+        assert "refused answer" not in said["next"]  # those that can go back are out
         if not self.told["files"]:
             return {}
         index = read_csv(Path(self.told["who_gets_which"]))
@@ -108,6 +113,44 @@ def test_a_corrected_answer_is_accepted_with_or_without_an_id_or_a_time(
     archived = set((desk.rounds / "w" / "raw").iterdir())
     assert desk.bring("w", back, "again.csv")["new"] == 0
     assert set((desk.rounds / "w" / "raw").iterdir()) == archived
+
+
+def test_status_says_who_corrects_what_and_others_are_asked_only_after_a_recall(
+    desk: Tray,
+) -> None:
+    rows = written(desk)
+    for n in (0, 1, 4):  # Ann's first, and both of Ben's
+        rows[n]["template"] = f"No gap, {n}: a baker, a potter."
+    desk.bring("w", rows)
+    way = "curation rounds refused w (or curation rounds top-up w, to ask others)"
+    assert desk.status("w")["next"] == f"3 answers missing, 3 refused answers can go back; {way}"
+    desk.sheets("w")
+    said = desk.status("w")
+    out = {each["table"]: each["answers"] for each in said["tables"]}
+    assert (said["out"], said["missing"], sum(out.values())) == (3, 0, 3)
+    assert said["next"].startswith(
+        "3 answers are out (2 tables, the oldest w-refused-001.csv, since"
+    )
+    assert said["next"].endswith("); curation rounds import w FILE")
+    ledger = (desk.rounds / "w" / "dealt.jsonl").read_bytes()
+    desk.sheets("w")
+    assert (desk.rounds / "w" / "dealt.jsonl").read_bytes() == ledger
+    assert desk.say("rounds", "top-up", "w")["answers"] == 0
+    refused = desk.refused("rounds", "export", "w")
+    assert "waits for no answer that is not out already: w-refused-001.csv (p-" in refused
+    assert "curation rounds top-up w --recall NAME" in refused
+    wrong = desk.refused("rounds", "top-up", "w", "--recall", "nobody")
+    assert "nothing is out under this name" in wrong
+    asked = desk.say("rounds", "top-up", "w", "--recall", "Ann")
+    assert asked == {"round": "w", "tasks": 1, "answers": 1, "to_export": 1}
+    assert desk.status("w")["next"].endswith(", 1 missing; curation rounds export w")
+    (task,) = desk.tables("w", ["dora"])["dora"]
+    desk.bring("w", [item_row(task, "dora", 50)], "dora.csv")
+    said = desk.status("w")
+    assert (said["remaining"], [each["answers"] for each in said["tables"]]) == (2, [2])
+    person = said["tables"][0]["person"]
+    desk.say("rounds", "exclude", person, "--reason", "a test")
+    assert desk.status("w")["tables"] == []  # who is out holds no sheet
 
 
 def test_a_wrong_correction_goes_back_again(desk: Tray) -> None:

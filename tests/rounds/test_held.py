@@ -41,6 +41,28 @@ def test_people_who_are_out_hold_nothing() -> None:
     assert out(lines, [], "p") == {"2": {"a": 1}}
 
 
+def test_a_sheet_of_refused_answers_waits_until_each_is_corrected_or_accepted() -> None:
+    dealt = line("1", "p", a=1, b=1, c=1)
+    sheet = line("s", "p", action="correct", a=1, b=1)
+    sheet = sheet.model_copy(update={"refused": {"a": "r/raw/1", "b": "r/raw/2"}})
+    came = answers("p a", "p b", code="no_consent")
+
+    def sheets(lines: list[Dealing], *refused: str, gone: Any = ()) -> Out:
+        found = holdings(lines, came, out=gone, refused=refused)
+        assert {h.table for h in found if h.corrects} <= {"s"}
+        return {h.table: h.tasks for h in found if h.tasks}
+
+    lines = [dealt, sheet]
+    assert sheets(lines, "r/raw/1", "r/raw/2") == {"1": {"c": 1}, "s": {"a": 1, "b": 1}}
+    assert sheets(lines, "r/raw/2", "r/raw/3") == {"1": {"c": 1}, "s": {"b": 1}}
+    assert sheets(lines) == {"1": {"c": 1}}
+    assert sheets(lines, "r/raw/1", gone=("p",)) == {}
+    recalled = [*lines, line("s", "p", action="recall", a=1)]
+    assert sheets(recalled, "r/raw/1", "r/raw/2") == {"1": {"c": 1}, "s": {"b": 1}}
+    erased = [each.model_copy(update={"holder": ERASED}) for each in lines]
+    assert sheets(erased, "r/raw/1") == {}
+
+
 def test_a_table_for_anybody_waits_for_a_number_of_answers() -> None:
     lines = [line("1", a=3, b=3), line("2", a=1)]
     came = answers("p a", "q a", "p b")

@@ -3,14 +3,17 @@
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
+
 from curation.rounds.platforms.web import prolific
 from curation.rounds.platforms.web.arrivals import Claim
-from support.servers import RESET, SLOW, Fault, Server
+from support.servers import RESET, SLOW, Fault, Server, running
 
 TOKEN = "a-token-of-the-researcher"
 STUDY = "5f" * 12
@@ -107,6 +110,16 @@ class Played(Server):
             if row["study_id"] == query["study"][0]
         ]
         return Fault(200, json.dumps({"results": rows[(page - 1) * size : page * size]}))
+
+
+@contextmanager
+def playing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
+    """The API, running, for all commands of a test, which have its token."""
+    with running(Played()) as made:
+        monkeypatch.setenv("PROLIFIC_URL", made.url)
+        monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
+        monkeypatch.setattr(prolific, "WAITS", (0.01,))
+        yield made
 
 
 def wait_for(condition: Any, seconds: float = 20.0) -> None:

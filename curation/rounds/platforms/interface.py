@@ -127,6 +127,10 @@ class PullCounts(NamedTuple):
     deleted: int
 
 
+WAITS = "AWAITING REVIEW"
+"""The status of a submission that Prolific waits for somebody to approve."""
+
+
 class Submission(NamedTuple):
     """A person's part in a study on a crowd platform: what it says of it, and what we know.
 
@@ -155,6 +159,20 @@ class Submission(NamedTuple):
     answered: int
     arrived: str
     ended: str
+
+
+class Attendance(NamedTuple):
+    """Whether people can come to a round, and who has ended, as far as is known without a network.
+
+    Attributes:
+        entrance: the command without which nobody can enter; empty if people can.
+        complete: how many submissions can be approved, by what the crowd platform said last.
+        is_full: whether all places for people from a crowd platform are taken, and all have ended.
+    """
+
+    entrance: str = ""
+    complete: int = 0
+    is_full: bool = False
 
 
 class Platform(Protocol):
@@ -220,6 +238,10 @@ class Platform(Protocol):
 
     def waiting(self) -> int:
         """How many answers wait to be pulled, as far as this is known without a network."""
+
+    def attendance(self, excluded: Collection[str]) -> Attendance:
+        """Whether people can come, and who has ended; people in ``excluded`` are not approved."""
+        return Attendance()
 
     def top_up(self, demand: Demand) -> TopUp:
         """Ask for the answers that are missing and not on their way. A second call asks for none.

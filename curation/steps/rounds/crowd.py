@@ -22,7 +22,7 @@ from curation.formats.toml_files import read_toml
 from curation.records import Fields, Round, RoundKind
 from curation.rounds import pages, people
 from curation.rounds.pay import CENTS, earned, money
-from curation.rounds.platforms.interface import Platform, Submission
+from curation.rounds.platforms.interface import WAITS, Platform, Submission
 from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.rounds.pay import write_pay
@@ -30,7 +30,7 @@ from curation.steps.step import QUIET, Reporter
 from curation.text.rules import WORK
 from curation.text.wording import amount
 
-APPROVED, WAITS = "APPROVED", "AWAITING REVIEW"
+APPROVED = "APPROVED"
 READING = 120
 """Seconds for the information sheet and the instructions, which Prolific counts as work."""
 _ENTRY = re.compile(r"([^,]+),(\d{1,9}\.\d\d)")  # of a list of bonuses

@@ -4,14 +4,14 @@ Call ``write_refused`` only under the campaign's lock.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.campaign import Campaign, keep_out
 from curation.files import read_records, sweep_beside, writing
-from curation.records import Label, Person, Rejection, Round
+from curation.records import Dealing, Label, Person, Rejection, Round
 from curation.rounds.answers import archive
 from curation.rounds.answers.forms import file_row, page_row
 from curation.rounds.answers.parsed import UnusableError
@@ -20,11 +20,10 @@ from curation.rounds.refused import RefusedAnswer
 from curation.rounds.tables import workbooks
 from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.fold import fold_answers
-from curation.steps.rounds.round_status import caps_of
 from curation.steps.rounds.running import check_takes_tables
 from curation.steps.rounds.sheets import Format, csv_table, is_free, private_names, who_gets_which
 from curation.steps.step import QUIET, Reporter
-from curation.text.rules import WORK
+from curation.text.times import now
 
 
 class Sheets(NamedTuple):
@@ -75,20 +74,10 @@ def write_refused(
     fold_answers(campaign, reporter=reporter)
     status = round_status.read_status(campaign, round)
     answers, ids = _refused(campaign, round, people.pseudonyms(key))
-    held = status.held or {}
-    settings, work = campaign.settings.rounds, WORK[round.kind]
-    least = {"write": settings.write_seconds, "label": settings.label_seconds}.get(work, 0.0)
-    chosen, left = refused.to_correct(
-        answers,
-        status.tasks,
-        status.answers,
-        complete=_complete(campaign, status),
-        needed={task: n - held.get(task, 0) for task, n in status.lack.items()},
-        caps=caps_of(settings, work),
-        least=least,
-        out=people.out(round_files.read_standing(campaign)),
-    )
+    complete = _complete(campaign, status)
+    chosen, left = round_status.to_correct(campaign, status, answers, complete)
     if not chosen:
+        _book(campaign, round.name, ())
         return Sheets([], None, left)
     texts = round_status.shown_texts(campaign, round)
     consents = _consents(campaign)
@@ -103,7 +92,7 @@ def write_refused(
             round,
             texts,
             agreed=consents.get(person, ""),
-            consent=settings.consent,
+            consent=campaign.settings.rounds.consent,
             plain=format == "csv",
         )
         if format == "csv":
@@ -113,8 +102,26 @@ def write_refused(
     keep_out(to, campaign, private_names(round.name))
     names = [ids[person] for person in chosen]
     tables, index = _write(round.name, to, contents, names, ending=format)
+    _book(campaign, round.name, zip(tables, chosen.items(), strict=True))
     sizes = [len(theirs) for theirs in chosen.values()]
     return Sheets(list(zip(tables, sizes, strict=True)), index, left)
+
+
+def _book(
+    campaign: Campaign, round: str, sheets: Iterable[tuple[Path, tuple[str, list[RefusedAnswer]]]]
+) -> None:
+    """Put sheets, with their people and answers, into the ledger in place of all earlier ones."""
+    before = round_files.read_ledger(campaign, round)
+    known = {line.table: line for line in before if line.action == "correct"}
+    lines = [line for line in before if line.table not in known]
+    for path, (person, theirs) in sheets:
+        places = {answer.task: answer.where for answer in theirs}
+        about = Dealing(action="correct", table=path.name, holder=person, tasks={}, at=now())
+        line = about.model_copy(update={"tasks": dict.fromkeys(places, 1), "refused": places})
+        old = known.get(path.name)
+        lines.append(old if old and old == line.model_copy(update={"at": old.at}) else line)
+    if lines != before:
+        round_files.write_ledger(campaign, round, lines)
 
 
 def _refused(
@@ -148,6 +155,7 @@ def _refused(
                 updated=_time(row, "updated_at"),
                 seconds=_seconds(row),
                 position=sent.position,
+                where=mine[0].where,
             )
         )
     return answers, ids

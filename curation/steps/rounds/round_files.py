@@ -34,7 +34,7 @@ from curation.records import (
     Typing,
 )
 from curation.rounds import people
-from curation.rounds.held import ERASED, Holding, holdings
+from curation.rounds.held import ERASED, NO_ANSWER, Holding, holdings
 from curation.settings import RoundName
 from curation.text.times import now
 from curation.text.wording import amount, some
@@ -403,6 +403,7 @@ def write_ledger(campaign: Campaign, name: str, lines: Iterable[Dealing]) -> Non
 
 def read_holdings(
     campaign: Campaign,
+    name: str,
     lines: Sequence[Dealing],
     answers: Sequence[Answer],
     void: Collection[str] = (),
@@ -411,6 +412,7 @@ def read_holdings(
 
     Args:
         campaign: the campaign.
+        name: the round's name.
         lines: the round's ledger.
         answers: what became of each answer to the round's tasks.
         void: ids of tasks that no answer can serve any more; they are left out.
@@ -418,9 +420,13 @@ def read_holdings(
     if not lines:
         return []
     out = people.out(read_standing(campaign))
+    path = campaign.rounds / name / "rejected.jsonl"
+    sheets = any(line.action == "correct" for line in lines)
+    rejections = read_records(path, Rejection, missing_ok=True) if sheets else []
+    refused = {rejection.where for rejection in rejections if rejection.code not in NO_ANSWER}
     live = (
         each._replace(tasks={task: n for task, n in each.tasks.items() if task not in void})
-        for each in holdings(lines, answers, out=out)
+        for each in holdings(lines, answers, out=out, refused=refused)
     )
     return [each for each in live if each.tasks]
 

@@ -2,7 +2,8 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +25,7 @@ from curation.rounds import people as standing
 from curation.rounds.answers.archive import Sent
 from curation.rounds.held import Holding
 from curation.rounds.pay import earned, money
-from curation.rounds.platforms.interface import Platform
+from curation.rounds.platforms.interface import Attendance, Platform
 from curation.rounds.progress import Progress, RoundFigures, to_ask
 from curation.rounds.training import TrainingExample, read_training
 from curation.settings import RoundSettings, Settings
@@ -39,6 +40,7 @@ from curation.text.wording import amount
 if TYPE_CHECKING:
     from curation.rounds.platforms.label_studio.client import LabelStudio
     from curation.rounds.platforms.web.prolific import Prolific
+    from curation.rounds.refused import RefusedAnswer
 
 
 CAP_NAMES = ("per_person", "per_term")
@@ -401,8 +403,12 @@ class RoundStatus(NamedTuple):
             than validation.
         void: the tasks that no answer can serve any more.
         lack: by task id, how many valid answers it still lacks.
-        tables: the tables that are out, oldest first; without void tasks.
+        tables: the tables that are out, oldest first, then the sheets of refused answers; without
+            void tasks.
         exchanges_tables: whether tasks are exported and answers imported as tables.
+        waiting: how many answers wait to be pulled.
+        attendance: whether people can come, and who has ended.
+        correctable: how many refused answers could go back to people who work in tables.
     """
 
     round: Round
@@ -414,15 +420,31 @@ class RoundStatus(NamedTuple):
     lack: dict[str, int]
     tables: list[Holding]
     exchanges_tables: bool
+    waiting: int = 0
+    attendance: Attendance = Attendance()
+    correctable: int = 0
 
     @property
     def held(self) -> dict[str, int] | None:
         """By task id, how many answers are out in tables; None if the round has no tables."""
-        if not self.exchanges_tables:
-            return None
+        return self._out(corrects=False) if self.exchanges_tables else None
+
+    @property
+    def sheets(self) -> dict[str, int]:
+        """By task id, how many refused answers are out to be corrected."""
+        return self._out(corrects=True)
+
+    @property
+    def to_find(self) -> dict[str, int]:
+        """By task id, how many answers it lacks beside those that people correct."""
+        sheets = self.sheets
+        return {task: max(n - sheets.get(task, 0), 0) for task, n in self.lack.items()}
+
+    def _out(self, *, corrects: bool) -> dict[str, int]:
         held = Counter[str]()
         for table in self.tables:
-            held.update(table.tasks)
+            if table.corrects == corrects:
+                held.update(table.tasks)
         return dict(held)
 
 
@@ -444,11 +466,54 @@ def read_status(campaign: Campaign, round: Round) -> RoundStatus:
         round, tasks, answers, votes=votes, needed=settings.needed, of=settings.of, void=void
     )
     asked = round_files.read_asked(campaign, round.name, tasks)
-    out = round_files.read_holdings(
-        campaign, round_files.read_ledger(campaign, round.name), answers, void
+    ledger = round_files.read_ledger(campaign, round.name)
+    out = round_files.read_holdings(campaign, round.name, ledger, answers, void)
+    place, gone = open_platform(campaign, round), standing.out(round_files.read_standing(campaign))
+    excluded = {who for who, (code, _) in gone.items() if code == "excluded"}
+    exchanges = place.exchanges_tables
+    status = RoundStatus(round, tasks, answers, asked, votes, void, lack, out, exchanges)
+    with suppress(CurationError):  # a damaged database: ``about_waiting`` says so
+        status = status._replace(waiting=place.waiting(), attendance=place.attendance(excluded))
+    correctable = _correctable(campaign, status) if exchanges and round.state == "open" else 0
+    return status._replace(correctable=correctable)
+
+
+def to_correct(
+    campaign: Campaign,
+    status: RoundStatus,
+    refused: "Iterable[RefusedAnswer]",
+    complete: Collection[tuple[str, str]],
+) -> "tuple[dict[str, list[RefusedAnswer]], Counter[str]]":
+    """The refused answers of a round that go back, by person; and how many do not, by why."""
+    from curation.rounds.refused import to_correct
+
+    held, settings, work = status.held or {}, campaign.settings.rounds, WORK[status.round.kind]
+    return to_correct(
+        refused,
+        status.tasks,
+        status.answers,
+        complete=complete,
+        needed={task: n - held.get(task, 0) for task, n in status.lack.items()},
+        caps=caps_of(settings, work),
+        least={"write": settings.write_seconds, "label": settings.label_seconds}.get(work, 0.0),
+        out=standing.out(round_files.read_standing(campaign)),
     )
-    exchanges = open_platform(campaign, round).exchanges_tables
-    return RoundStatus(round, tasks, answers, asked, votes, void, lack, out, exchanges)
+
+
+def _correctable(campaign: Campaign, status: RoundStatus) -> int:
+    """How many refused answers could go back, on tasks that more answers should be asked for."""
+    from curation.rounds.refused import RefusedAnswer
+
+    more = to_ask(status.to_find, status.asked, received(status), status.held or {})
+    by_pair = {(a.task, a.annotator): a for a in status.answers}
+    refused = [
+        RefusedAnswer(a.task, a.annotator, (a.code,), ("",), {}, "", "", a.seconds, n)
+        for n, a in enumerate(by_pair.values())
+        if a.code and a.task in more
+    ]
+    accepted = {pair for pair, answer in by_pair.items() if answer.code is None}
+    chosen, _ = to_correct(campaign, status, refused, accepted)
+    return sum(map(len, chosen.values()))
 
 
 def progress_of(campaign: Campaign, status: RoundStatus) -> "Progress":
@@ -467,6 +532,7 @@ def progress_of(campaign: Campaign, status: RoundStatus) -> "Progress":
         now=now(),
         void=status.void,
         held=status.held,
+        sheets=status.sheets,
     )
 
 
@@ -510,7 +576,7 @@ def to_deal(status: RoundStatus) -> dict[str, int]:
     """By task id, how many answers were asked for and are in no table that is out."""
     from curation.rounds import progress
 
-    return progress.to_deal(status.lack, status.asked, received(status), status.held or {})
+    return progress.to_deal(status.to_find, status.asked, received(status), status.held or {})
 
 
 def flagged(campaign: Campaign, round: Round, *, by: int = 2) -> Mapping[str, list[str]]:
@@ -536,8 +602,11 @@ def about_waiting(campaign: Campaign, name: str) -> str:
     if name not in round_files.planned_rounds(campaign):
         return ""
     waiting = open_platform(campaign, round_files.read_round(campaign, name)).waiting()
-    came = f"{amount(waiting, 'answer')} came after the last pull"
-    return f"{came}: curation rounds pull {name}" if waiting else ""
+    return _came(waiting, name) if waiting else ""
+
+
+def _came(waiting: int, name: str) -> str:
+    return f"{amount(waiting, 'answer')} came after the last pull: curation rounds pull {name}"
 
 
 def about_neutral(campaign: Campaign) -> str:
@@ -554,26 +623,42 @@ def advice(status: RoundStatus, progress: "Progress") -> str:
     round = status.round
     if round.state == "planned":
         return f"not fully published; curation rounds open {round.kind} --name {round.name}"
-    if round.state == "closed":
+    name, at = round.name, status.attendance
+    closed = "closed; " if round.state == "closed" else ""
+    if status.waiting:
+        return f"{closed}{_came(status.waiting, name)}"
+    if at.complete and (closed or progress.remaining):
+        bonus = f", then curation rounds approve {name} --bonus" if round.reward is not None else ""
+        todo = f"curation rounds approve {name}{bonus}"
+        return f"{closed}submissions to approve: {at.complete}; {todo}"
+    if closed:
         return "closed"
     if not progress.remaining:
         out = f"; {amount(progress.out, 'answer')} out that no task needs" if progress.out else ""
         out = out if status.exchanges_tables else ""
         return f"nothing is missing{out}; curation rounds close {round.name}"
     parts = []
-    if status.exchanges_tables and progress.out:
-        parts.append(f"{amount(progress.out, 'answer')} {'is' if progress.out == 1 else 'are'} out")
-        parts[0] += f" ({_tables(status)})"
-    elif progress.out:
-        parts.append(f"{amount(progress.out, 'answer')} to come")
+    if tabled := sum(each.answers for each in status.tables):
+        parts.append(f"{amount(tabled, 'answer is', 'answers are')} out ({_tables(status)})")
+    if progress.out > tabled:
+        parts.append(f"{amount(progress.out - tabled, 'answer')} to come")
     if progress.missing:
         parts.append(f"{progress.missing if parts else amount(progress.missing, 'answer')} missing")
-    if to_ask(status.lack, status.asked, received(status), status.held or {}):
-        command = f"top-up {round.name}"
-    elif status.exchanges_tables:
-        command = f"export {round.name}" if progress.missing else f"import {round.name} FILE"
+    if at.entrance:
+        return f"{', '.join([*parts, 'nobody can enter yet'])}; {at.entrance}"
+    if status.correctable:
+        parts.append(f"{amount(status.correctable, 'refused answer')} can go back")
+        command = f"refused {name} (or curation rounds top-up {name}, to ask others)"
+    elif to_ask(status.to_find, status.asked, received(status), status.held or {}):
+        command = f"top-up {name}"
+    elif status.exchanges_tables and progress.missing:
+        command = f"export {name}"
+    elif status.tables:
+        command = f"import {name} FILE"
+    elif at.is_full:
+        command = f"close {name} (all places are taken; or add some to the study on Prolific)"
     else:
-        command = f"status {round.name} --watch 60 (people are still working)"
+        command = f"status {name} --watch 60 (people are still working)"
     return f"{', '.join(parts)}; curation rounds {command}"
 
 

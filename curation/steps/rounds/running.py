@@ -611,6 +611,8 @@ def open_round(
     if round.state != "open":
         round = round.model_copy(update={"state": "open", "closed_at": None})
         round_files.write_round(campaign, round)
+    if campaign.round_names():  # a new text of the consent may let answers in
+        fold_answers(campaign, reporter=reporter)
     tasks, answers = len(status.tasks), sum(status.asked.values())
     return OpenedRound(round, tasks, answers, place.exchanges_tables, entrance)
 
@@ -743,16 +745,26 @@ def refresh_status(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
             reporter.warn(f"to show the present values: {error.fix}")
 
 
-def top_up_round(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) -> dict[str, int]:
+def top_up_round(
+    campaign: Campaign, round: Round, *, recall: Sequence[str] = (), reporter: Reporter = QUIET
+) -> dict[str, int]:
     """Ask for the answers that a round lacks and that are not on their way.
 
-    Answers that people hold in tables are on their way.
+    Answers that people hold in tables, or correct in sheets of refused answers, are on their way.
+
+    Args:
+        campaign: the campaign.
+        round: an open round.
+        recall: people (ids or pseudonyms), tables or sheets. What they have not answered is taken
+            back.
+        reporter: where warnings and progress go.
 
     Returns:
         By task id, how many answers are asked for in addition.
 
     Raises:
-        CurationError: the round is not open, or the platform cannot be reached.
+        CurationError: the round is not open, nothing is out under a name to recall, or the platform
+            cannot be reached.
     """
     if round.state != "open":
         raise CurationError(
@@ -761,9 +773,16 @@ def top_up_round(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET
         )
     refresh_round(campaign, round, reporter=reporter)  # do not ask again for what just came in
     status = round_status.read_status(campaign, round)
+    if recall:
+        place = open_platform(campaign, round)
+        names = [place.named(name) or name for name in recall]
+        taken = round_files.recalls(campaign, status.tables, names, {})
+        lines = [*round_files.read_ledger(campaign, round.name), *taken]
+        round_files.write_ledger(campaign, round.name, lines)
+        status = round_status.read_status(campaign, round)
     received = round_status.received(status)
     demand = Demand(
-        *(status.tasks, status.asked, received, status.lack, status.void, status.held or {})
+        *(status.tasks, status.asked, received, status.to_find, status.void, status.held or {})
     )
     more, totals = open_platform(campaign, round, reporter=reporter).top_up(demand)
     round_files.write_asked(campaign, round.name, {**status.asked, **totals})
@@ -795,7 +814,8 @@ def close_round(
     if pulls:
         platform.pull(full=True)
     fold_answers(campaign, reporter=reporter)
-    if pulls and any(platform.pull()):  # people finish the task that they have
+    # People finish the task that they have. The first pull has said what there is to say.
+    if pulls and any(open_platform(campaign, round).pull()):
         fold_answers(campaign, reporter=reporter)
     added = apply_reviews(campaign, round, reporter=reporter) if round.kind == "review" else []
     if reach:

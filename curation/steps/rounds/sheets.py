@@ -268,17 +268,20 @@ def export_round(
     fix = f"use one id for both in {people}, and export again"
     warn_of_people(campaign, named.values(), reporter, fix=fix)
     lines = round_files.read_ledger(campaign, round.name)
-    taken = round_files.recalls(campaign, status.tables, recall, named)
+    out_now = [table for table in status.tables if not table.corrects]
+    taken = round_files.recalls(campaign, out_now, recall, named)
     if taken:
         lines += taken
-        tables = round_files.read_holdings(campaign, lines, status.answers, status.void)
+        tables = round_files.read_holdings(campaign, round.name, lines, status.answers, status.void)
         status = status._replace(tables=tables)
     waiting = round_status.to_deal(status)
     if not waiting:
         if out := round_files.describe_holdings(status.tables, named):
             raise CurationError(
                 f"round {round.name} waits for no answer that is not out already: {out}",
-                "import what came back, or use --recall NAME to deal out a holder's tasks again; "
+                "import what came back, or use --recall NAME to deal out a holder's tasks again "
+                f"(of sheets of refused answers: «curation rounds top-up {round.name} --recall "
+                "NAME»); "
                 f"«curation rounds status {round.name}» lists all tables that are out",
             )
         raise CurationError(

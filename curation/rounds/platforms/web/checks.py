@@ -5,7 +5,8 @@ the same letters as any other line. A check is not a task: it has no lease, and 
 answer.
 
 In each span of ``Plan.instruction_checks`` tasks that a person answers or skips there is one check,
-at a place that is drawn for the person and the span. What is on disk says which checks are due, so
+at a place in its middle half that is drawn for the person and the span. So between two checks there
+are at least half as many tasks. What is on disk says which checks are due, so
 that a page that is opened again, or left, neither doubles nor loses one.
 """
 
@@ -40,7 +41,7 @@ def due(store: Store, person: str, plan: Plan) -> WebTask | None:
     given = {row[0] for row in store.rows(GIVEN, person, plan.name)}
     number = next(n for n in count() if n not in given)
     drawn = store.digest("check", str(plan.seed), plan.name, person, str(number))
-    place = number * span + 1 + int(drawn, 16) % span
+    place = number * span + 1 + span // 4 + int(drawn, 16) % (span // 2 + 1)
     return task(plan, number) if store.one(DONE, person, plan.name) >= place else None
 
 

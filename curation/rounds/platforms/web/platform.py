@@ -15,6 +15,8 @@ from curation.records import Round, Task
 from curation.rounds import pages
 from curation.rounds.answers import archive
 from curation.rounds.platforms.interface import (
+    WAITS,
+    Attendance,
     Demand,
     Published,
     PullCounts,
@@ -40,6 +42,7 @@ ADDRESS = "http://127.0.0.1:8100"
 """Where ``curation rounds serve`` listens unless told otherwise."""
 PARAMETERS = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 """The query of a study's address; Prolific replaces what is in {{% and %}}."""
+ADMITTED = "SELECT count(*) FROM admitted WHERE round = ?"
 UNCHECKED = (
     "PROLIFIC_TOKEN is not set, so nobody checks whether people come from Prolific: ids in an "
     "address can be invented or shared. Their answers count"
@@ -197,6 +200,36 @@ class WebRound:
         with self._store() as store:
             return store.waiting(self.round.name)
 
+    def attendance(self, excluded: Collection[str]) -> Attendance:
+        """Whether there are a server, a link and a study; which submissions are complete."""
+        if not self.can_pull:
+            return Attendance()
+        name = self.round.name
+        with self._store() as store:
+            came, answered = arrivals.of_round(store, name), arrivals.answered(store, name)
+            barred = {person.id for person in store.people() if person.pseudonym in excluded}
+            complete = [
+                one
+                for one in came
+                if (one.status, one.standing, one.outcome) == (WAITS, "checked", "finished")
+                and answered.get(one.number)
+                and one.person not in barred
+            ]
+            here = [one for one in came if one.standing not in ("returned", "forged")]
+            is_full = 0 < self.round.people.people <= len(here) and all(o.outcome for o in here)
+            return Attendance(self._closed_door(store, came), len(complete), is_full)
+
+    def _closed_door(self, store: Store, came: Sequence[Arrival]) -> str:
+        """The command without which nobody can enter; empty if people can."""
+        name, plan = self.round.name, store.plan(self.round.name)
+        if not store.fact("address"):
+            return "curation rounds serve"
+        if plan and plan.prolific and not came and not arrivals.studies(store, name):
+            return f"curation rounds study {name}, then curation rounds study {name} --id STUDY"
+        if plan and not entry(store, plan) and not store.one(ADMITTED, name):
+            return f"curation rounds links {name} --count N"
+        return ""
+
     def top_up(self, demand: Demand) -> TopUp:
         """Ask for as many answers as tasks still lack, and for no more.
 
@@ -324,6 +357,8 @@ class WebRound:
                 became[id] = crowd.approve(id)
             except CurationError as error:
                 became[id] = error.what
+        with self._store() as store:
+            self._check(store, crowd)  # they do not wait any more
         return became
 
     def study_link(self) -> str:

@@ -72,6 +72,21 @@ def test_the_owners_pages(browser: Any, axe: str, site: Site, size: str, scheme:
     tab.close()
 
 
+def test_on_paper_it_is_black_on_white_with_addresses_and_without_buttons(
+    browser: Any, site: Site
+) -> None:
+    tab = Tab(browser, site, color_scheme="dark")
+    tab.go(f"/owner/{site.store.owner_secret()}")
+    assert tab.page.locator("button:visible").count() > 0
+    tab.page.emulate_media(media="print")
+    ground = tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    after = "getComputedStyle(document.querySelector('h2 a'), '::after').content"
+    assert ground == "rgb(255, 255, 255)"
+    assert tab.page.evaluate(after) == '" (/owner/r/validation-1)"'
+    assert tab.page.locator("button:visible").count() == 0
+    tab.close()
+
+
 def test_without_script_and_with_drafts_of_somebody_in_this_browser(
     browser: Any, site: Site
 ) -> None:

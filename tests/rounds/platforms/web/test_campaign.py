@@ -175,7 +175,8 @@ def test_an_answer_after_the_closing_is_named_until_it_is_pulled(
         names = "1 answer came after the last pull: curation rounds pull w"
         assert names not in desk.does("rounds", "status").out
         assert send(store, "w", ann, given.task.id, written(given.task, ann)) == "new"
-    assert f"\n  {names}\n" in desk.does("rounds", "status").out
+    assert f"\nw: closed; {names}\n" in desk.does("rounds", "status").out
+    assert desk.say("status")["next"] == f"w: closed; {names}"
     assert f"w: {names}" in desk.say("status")["warnings"]
     assert f"w: {names}" in desk.does("rounds", "pay").err
     assert desk.say("rounds", "pull")["new"] == 1  # the only round with something to pull

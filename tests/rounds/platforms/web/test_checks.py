@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,8 @@ def ann(site: Site) -> Someone:
 
 def places(store: Store, person: str, spans: int) -> list[int]:
     """After how many tasks a person's first checks come, worked out without the module."""
-    return [
-        n * SPAN + 1 + int(store.digest("check", "7", ROUND, person, str(n)), 16) % SPAN
-        for n in range(spans)
-    ]
+    drawn = [int(store.digest("check", "7", ROUND, person, str(n)), 16) for n in range(spans)]
+    return [n * SPAN + 4 + number % 7 for n, number in enumerate(drawn)]  # 4 to 10 of 12
 
 
 def to_check(one: Someone, path: str = "") -> tuple[int, str]:
@@ -74,8 +73,10 @@ def test_there_is_one_check_in_each_span_at_a_drawn_place(site: Site, ann: Someo
     assert came == [after[0], after[1] - after[0], after[2] - after[1]]
     assert all(n * SPAN < place <= (n + 1) * SPAN for n, place in enumerate(after))
     assert archived(site) == [(0, True), (1, True), (2, True)]
-    others = {tuple(places(site.store, f"w-{n}", 3)) for n in range(20)}
+    others = {tuple(places(site.store, f"w-{n}", 8)) for n in range(20)}
     assert len(others) == 20, "each person has places of their own"
+    gaps = [b - a for each in others for a, b in pairwise(each)]
+    assert min(gaps) == SPAN // 2, "and never two checks close together"
 
 
 def test_a_check_reads_like_a_task_and_says_in_each_line_what_to_choose(

@@ -1,28 +1,17 @@
 """From the study's fields to approvals and bonuses, with people from a played Prolific."""
 
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from curation.rounds.platforms.web import arrivals, prolific
+from curation.rounds.platforms.web import arrivals
 from curation.rounds.platforms.web.store import Store
 from support.desk import Desk
 from support.pages import pseudonyms, reviewed, work
-from support.prolific import DOWN, EXPIRED, STUDY, TOKEN, Played
-from support.servers import running
-
-
-@pytest.fixture
-def played(monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
-    with running(Played()) as made:
-        monkeypatch.setenv("PROLIFIC_URL", made.url)
-        monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
-        monkeypatch.setattr(prolific, "WAITS", (0.01,))
-        yield made
+from support.prolific import DOWN, EXPIRED, STUDY, Played
 
 
 @pytest.fixture
@@ -104,3 +93,4 @@ def test_without_a_token_nothing_is_sent(
     assert file.read_text("utf-8") == f"submission,participant\n{one.id},{one.participant}\n"
     assert len(played.asked) == asked
     assert desk.say("rounds", "approve", "r", "--bonus")["amount"] == "0.10"
+    assert desk.does("rounds", "close", "r").err.count("PROLIFIC_TOKEN is not set") == 1

@@ -2,23 +2,19 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from curation.campaign import open_campaign
 from curation.records import Answer, Rejection
 from curation.rounds.platforms.interface import Platform
-from curation.rounds.platforms.web import forms, prolific
+from curation.rounds.platforms.web import forms
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.steps.rounds import round_files
 from curation.steps.rounds.round_status import open_platform
 from support.desk import Desk
 from support.pages import pseudonyms
-from support.prolific import FAULTS, STUDY, TOKEN, Played, entry
-from support.servers import running
+from support.prolific import FAULTS, STUDY, Played, entry
 from support.web import Site
 from support.web_tab import Tab
 
@@ -26,15 +22,6 @@ TERMS = ("baker", "potter", "fiddler", "thatcher")
 DOWN, REAL, LAST = range(1, 6), range(6, 20), 20
 """The numbers of those who finish: they enter while the API is down, while it answers, last."""
 RETURNING, LEAVING, PASTING = range(21, 25), (25, 26), 27
-
-
-@pytest.fixture
-def played(monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
-    with running(Played()) as made:
-        monkeypatch.setenv("PROLIFIC_URL", made.url)
-        monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
-        monkeypatch.setattr(prolific, "WAITS", (0.01,))
-        yield made
 
 
 class Crowd:

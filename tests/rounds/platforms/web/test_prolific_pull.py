@@ -2,7 +2,6 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from curation.campaign import open_campaign
 from curation.files import CurationError
 from curation.records import Answer, Rejection
 from curation.rounds.platforms.interface import Platform
-from curation.rounds.platforms.web import arrivals, forms, prolific
+from curation.rounds.platforms.web import arrivals, forms
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.store import Person, Store
 from curation.steps.rounds import round_files
@@ -21,18 +20,8 @@ from curation.steps.rounds.round_status import open_platform
 from support.desk import Desk
 from support.pages import pseudonyms, reviewed, work
 from support.prolific import FAULTS, STUDY, TOKEN, Played
-from support.servers import running
 
 WAIT = "answers of {} people wait until Prolific has confirmed"
-
-
-@pytest.fixture
-def played(monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
-    with running(Played()) as made:
-        monkeypatch.setenv("PROLIFIC_URL", made.url)
-        monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
-        monkeypatch.setattr(prolific, "WAITS", (0.01,))
-        yield made
 
 
 @pytest.fixture
