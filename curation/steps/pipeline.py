@@ -5,12 +5,13 @@ from collections.abc import Callable
 from curation.campaign import Campaign
 from curation.records import StepRun
 from curation.steps import decisions, measures, terms
+from curation.steps.pages.build import pages_step
 from curation.steps.release import build
 from curation.steps.rounds import fold
 from curation.steps.step import QUIET, Reporter, Step, last_run, run_steps, with_needs
 from curation.steps.trust import report
 
-STEPS: tuple[Step, ...] = (
+_BEFORE_PAGES = (
     terms.SELECT,
     fold.ANSWERS,
     fold.ITEM_PITFALLS,
@@ -24,6 +25,7 @@ STEPS: tuple[Step, ...] = (
     report.TRUST,
     build.RELEASE,
 )
+STEPS: tuple[Step, ...] = (*_BEFORE_PAGES, pages_step(_BEFORE_PAGES))
 BY_NAME = {step.name: step for step in STEPS}
 
 
