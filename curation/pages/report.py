@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from curation.files import shipped
 from curation.pages.sourced import FILTERS, wrap
 
 ALGORITHM = 1
 HERE = Path(__file__).parent
+STYLE = (shipped("data", "pages", "tokens.css"), HERE / "static" / "report.css")
 SECTIONS = ("summary", "made", "scores", "trust", "terms", "statement")
 """The sections of the page in their order; each has a template of its name."""
 
@@ -40,8 +42,13 @@ class Report(NamedTuple):
 
 def files(report: Report) -> Iterator[tuple[str, bytes]]:
     """All files of the report: the path of each in its folder, and what is in it."""
-    page = _environment().get_template("report.html").render(_given(report))
-    yield "report.html", page.encode()
+    environment, given = _environment(), _given(report)
+    made = (
+        (name, environment.get_template(f"section_{name}.html").render(given).strip())
+        for name in SECTIONS
+    )
+    given["made"] = [(name, html) for name, html in made if html]
+    yield "report.html", environment.get_template("report.html").render(given).encode()
 
 
 def _environment() -> Environment:
@@ -63,7 +70,6 @@ def _given(report: Report) -> dict[str, Any]:
         "report": report,
         "t": report.texts,
         "direction": report.texts["page"]["direction"],
-        "sections": SECTIONS,
-        "style": (HERE / "static" / "report.css").read_text("utf-8"),
+        "style": "".join(file.read_text("utf-8") for file in STYLE),
         "of": sources.get,
     }
