@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.campaign import Campaign
 from curation.files import read_json
 from curation.formats.table_words import FIRST, Sections, nearest, read_shipped
+from curation.steps.pages import made
 from curation.steps.step import Reporter, Step
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def settings(campaign: Campaign) -> dict[str, Any]:
 
 def inputs(campaign: Campaign) -> list[Path]:
     """Every file that the report reads."""
-    return [*results(campaign).values()]
+    return [*results(campaign).values(), *made.inputs(campaign, hidden=False)]
 
 
 def texts(language: str) -> Sections:
@@ -61,7 +62,7 @@ def collect(campaign: Campaign, pipeline: Sequence[Step], reporter: Reporter) ->
 
     there = {name: path for name, path in results(campaign).items() if path.exists()}
     sources = {name: (campaign.relative(path), read_json(path)) for name, path in there.items()}
-    numbers: dict[str, Any] = {}
+    numbers: dict[str, Any] = {"made": made.numbers(campaign, hidden=False)}
     sources |= {
         name: (f"{campaign.pages.name}/{NUMBERS}/{name}.json", content)
         for name, content in numbers.items()
@@ -73,4 +74,6 @@ def collect(campaign: Campaign, pipeline: Sequence[Step], reporter: Reporter) ->
         language,
         sources,
     )
-    return Collected(report, {f"{NUMBERS}/{name}.json": made for name, made in numbers.items()})
+    return Collected(
+        report, {f"{NUMBERS}/{name}.json": content for name, content in numbers.items()}
+    )
