@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date
+from itertools import islice
 from typing import Any, NamedTuple
 
 from curation.pages.charts import Scale
 from curation.pages.sourced import raw
 
 LEAST = 0.6  # per cent of the width: what is there can be seen
+FIRST = 4  # the parts of a stage that are shown one by one
 COLUMNS = 50  # dots side by side in a strip
 
 
@@ -51,10 +53,15 @@ def stack(amounts: Iterable[Any]) -> list[Part]:
     return parts
 
 
+def first(values: Iterable[Any], most: int) -> list[Any]:
+    """The first values of an array, at most ``most``."""
+    return list(islice(values, most))
+
+
 def shown(stage: Any) -> list[Any]:
     """What the bar of a stage shows: its first parts, and all others together."""
-    first = [part["n"] for part in list(stage["parts"])[:4]]
-    return first + [0] * (4 - len(first)) + [stage["others"]]
+    parts = [part["n"] for part in first(stage["parts"], FIRST)]
+    return parts + [0] * (FIRST - len(parts)) + [stage["others"]]
 
 
 def strip(values: Iterable[Any], scale: Scale) -> list[Dot]:

@@ -11,7 +11,7 @@ from curation.checks.codes import PITFALLS
 from curation.files import read_json, read_records, read_text
 from curation.formats.tables import read_csv
 from curation.reasons import REASONS
-from curation.records import Answer, Decision, Rejection
+from curation.records import KINDS, Answer, Decision, Rejection
 from curation.release.contents import SPLITS
 from curation.rounds.progress import NOT_SHOWN
 from curation.steps import read
@@ -32,9 +32,9 @@ def inputs(campaign: Campaign, *, hidden: bool) -> list[Path]:
         campaign: the campaign.
         hidden: without the files that depend on labels' values.
     """
-    rounds = (campaign.rounds / name / file for name in _rounds(campaign) for file in _ROUND)
+    rounds = [campaign.rounds / name / file for name in _rounds(campaign) for file in _ROUND]
     decisions = campaign.decisions / "decisions.jsonl"
-    decided = () if hidden else (decisions, _published(campaign))
+    decided = [] if hidden else [decisions, _published(campaign)]
     return [path for path in (_candidates(campaign), *rounds, *decided) if path.exists()]
 
 
@@ -43,7 +43,8 @@ def numbers(campaign: Campaign, *, hidden: bool) -> dict[str, Any]:
 
     ``stages`` say what became of terms, items, labels and CATs: how many there were, and of these
     the ``parts`` that were kept or fell out, with the reason; ``others`` are in the parts after the
-    first ``SHOWN``. ``rounds`` are the rounds in the order of their first answers, ``days`` the answers that came in on each day.
+    first ``SHOWN``. ``rounds`` are the rounds in the order of their first answers, ``days`` the
+    answers that came in on each day.
 
     Args:
         campaign: the campaign.
@@ -55,7 +56,7 @@ def numbers(campaign: Campaign, *, hidden: bool) -> dict[str, Any]:
     answers = {name: _answers(campaign, name) for name in _rounds(campaign)}
     days = Counter(day for sent in answers.values() for _, day, _ in sent if day)
     stages = [_terms(campaign), _items(campaign)]
-    made = {
+    made: dict[str, Any] = {
         "rounds": sorted(
             (_round(campaign, name, sent) for name, sent in answers.items()),
             key=lambda row: (row["first"] or "", row["name"]),
@@ -88,7 +89,7 @@ def _rounds(campaign: Campaign) -> list[str]:
 def _stage(name: str, fell: Mapping[str, int], **kept: int) -> dict[str, Any]:
     """What became of something: parts that were kept, then why the others fell, most first."""
     ordered = sorted(fell.items(), key=lambda part: (-part[1], part[0]))
-    parts = [{"code": code, "means": "", "n": n} for code, n in kept.items()]
+    parts: list[dict[str, Any]] = [{"code": c, "means": "", "n": n} for c, n in kept.items()]
     parts += [{"code": code, "means": REASONS[code], "n": n} for code, n in ordered if n]
     others = sum(part["n"] for part in parts[SHOWN:])
     return {"name": name, "of": sum(p["n"] for p in parts), "parts": parts, "others": others}
@@ -109,7 +110,7 @@ def _items(campaign: Campaign) -> dict[str, Any]:
         kind = _kind(campaign, name)
         for rejection in _refused(campaign, name):
             is_writing = not any(column.startswith("label") for column in rejection.record)
-            if kind == IMPORTED and is_writing or kind.startswith("intr"):
+            if kind in KINDS or (kind == IMPORTED and is_writing):
                 fell[rejection.code] += 1
     return _stage("items", fell, kept=len(read.read_items(campaign)))
 
