@@ -112,7 +112,8 @@ def span(ends: Sourced | None, digits: int = 1, *, times: float = 1) -> str:
     if ends is None:
         return NONE
     low, high = (number(end, digits, times=times) for end in ends)
-    return Markup("{}\u202fto\u202f{}").format(low, high) if low != NONE else NONE
+    made = Markup('<bdi dir="ltr">{}\u202fto\u202f{}</bdi>').format(low, high)
+    return made if low != NONE else NONE
 
 
 def fill(text: str, **values: Any) -> Markup:
