@@ -349,8 +349,9 @@ def count_all(campaign: Campaign) -> Fields:
         "CATs": decided.counts["items_kept"] if decided else 0,
         "items_without_enough_labels": decided.counts.get("too_few_labels", 0) if decided else 0,
     }
-    if runs["agreement"]:
-        report: Agreement = read_json(campaign.decisions / "agreement.json")
+    path = campaign.decisions / "agreement.json"
+    if runs["agreement"] and path.exists():  # it may have been deleted after an erasure
+        report: Agreement = read_json(path)
         for row in report["measures"]:
             if row["by"] == "overall" and row["measure"] == "alpha":
                 counts[f"alpha, {row['scope']}, {row['classes']}"] = row["value"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from curation.campaign import Campaign
+from curation.campaign import Campaign, protect
 from curation.files import CurationError
 from curation.records import StepRun
 from curation.steps import decisions, measures, terms
@@ -86,4 +86,5 @@ def build_pages(
         reporter.warn(f"not all results are up to date, and the report marks those: {problem}")
     step = PRIVATE_PAGES if private else PAGES
     run = run_steps(campaign, step, reporter=reporter)
+    protect(campaign.root)
     return MadePages(step.folder(campaign) / REPORT, sorted(run.outputs))
