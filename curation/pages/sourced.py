@@ -75,7 +75,7 @@ def pairs(node: Sourced) -> Iterator[tuple[str, Any]]:
 
 
 def place(node: Sourced, of: str = "", times: float = 1) -> Markup:
-    """The attributes that say where a number comes from, for an element of a picture.
+    """The attributes that say where a number comes from, for an element of a plot.
 
     Args:
         node: the number, or what is counted.

@@ -90,7 +90,8 @@ def test_figures_are_those_of_the_results(done: Desk, tmp_path: Path) -> None:
     assert found["kept"]["items"] == len(cats) == 10
     assert found["kept"]["ci"] == pytest.approx([100 / (1 + 1.96**2 / 10), 100])
     assert found["people"] == len(lines(desk.root / "2-rounds/people.jsonl")) == 8
-    assert found["ss"] is None and found["trust"] is None
+    assert found["ss"] is None
+    assert found["trust"] is None
     said = words(desk)
     assert "10 CATs on 5 terms in 1 domains. 8 people have answered so far." in said
     assert "no model is scored yet" in said
@@ -178,7 +179,8 @@ def test_texts_of_people_are_no_markup(done: Desk, tmp_path: Path) -> None:
     (desk.root / "7-release/statement.toml").write_text(said, "utf-8")
     built(desk)
     page = (desk.root / "8-pages/report.html").read_text("utf-8")
-    assert "<script" not in page and "<b>&#34;" not in page
+    assert "<script" not in page
+    assert "<b>&#34;" not in page
     assert '<b>"A&B"<b>' in words(desk)
     assert "<script>alert(1)</script>{{ 7 }}{n}" in words(desk)
 
@@ -213,7 +215,7 @@ def pair(waiting: Any, done: Desk, tmp_path: Path) -> tuple[Desk, Desk]:
         desk.done("measures", "pitfalls")
         desk.done("trust", "report")
     assert [c.id for c in first.cats()] == [c.id for c in other.cats()]
-    assert [c for c in first.cats("dev")] == [c for c in other.cats("dev")]
+    assert first.cats("dev") == other.cats("dev")
     assert not [c for c in first.cats("test") if c in other.cats("test")]
     return first, other
 

@@ -13,17 +13,16 @@ def test_a_list_of_objects_is_a_table() -> None:
         {"term": "=1+1", "ci": [1, 2.5], "of": {"n": 3}, "words": ["a", "b"]},
         {"term": "b, c", "ci": None, "of": {"n": None}, "words": []},
     ]
-    head = "term,ci.low,ci.high,of.n,words\r\n"
+    head = "term,ci.low,ci.high,of.n,words\n"
     assert found({"rows": rows}) == {
-        "x-rows.csv": head + "'=1+1,1,2.5,3,a; b\r\n" + '"b, c",,,,\r\n'
+        "x-rows.csv": head + "'=1+1,1,2.5,3,a; b\n" + '"b, c",,,,\n'
     }
 
 
 def test_an_object_of_objects_is_a_table() -> None:
-    assert found({"people": {"a": {"n": 1}, "b": {"n": 2}}}) == {
-        "x-people.csv": "name,n\r\na,1\r\nb,2\r\n"
-    }
-    assert found({"a": {"b": {"c": {"n": 1}}}}) == {"x-a-b.csv": "name,n\r\nc,1\r\n"}
+    people = {"a": {"n": 1}, "b": {"n": 2}}
+    assert found({"people": people, "n": 3}) == {"x-people.csv": "name,n\na,1\nb,2\n"}
+    assert found({"a": {"b": {"c": {"n": 1}}}}) == {"x-a.csv": "name,c.n\nb,1\n"}
 
 
 def test_a_table_in_a_table_says_to_what_it_belongs() -> None:
@@ -34,7 +33,7 @@ def test_a_table_in_a_table_says_to_what_it_belongs() -> None:
     ]
     made = found(groups)
     assert [*made] == ["x.csv", "x-words.csv"]
-    assert made["x-words.csv"] == "group,word,n\r\na,x,1\r\na,y,2\r\nc,z,3\r\n"
+    assert made["x-words.csv"] == "group,word,n\na,x,1\na,y,2\nc,z,3\n"
 
 
 def test_what_is_no_table_gives_none() -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from curation.stats.intervals import wilson
 from curation.steps.source import Source
 
 _NORMAL = 1.96  # the quantile of an interval of 95 per cent
@@ -63,6 +62,8 @@ def _first(rows: Iterable[Mapping[str, Any]], **fields: str) -> Mapping[str, Any
 
 
 def _kept(contents: Mapping[str, Any], release: Mapping[str, Any]) -> dict[str, Any] | None:
+    from curation.stats.intervals import wilson
+
     rows = (contents.get("agreement") or release).get("retention", ())
     row = _first(rows, domain="all", kind="all") or {}
     share = row.get("retention", row.get("share"))
