@@ -26,7 +26,7 @@ def build(
     brought up to date is marked.
 
     Options:
-        to: With --gold: the folder to write to.
+        to (DIR): With --gold: the folder to write to.
         private: Also show what is hidden and what writers meant: write 8-pages/private/.
     """
     if gold:
