@@ -31,6 +31,7 @@ class Report(NamedTuple):
             templates use; a file that is not there is missing.
         stale: why what a source says is out of date, by the source's name.
         private: whether votes, hidden gold labels and what writers meant are shown.
+        hidden: whether gold labels are hidden, so that all about them comes from the release.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Report(NamedTuple):
     sources: Mapping[str, tuple[str, Any]]
     stale: Mapping[str, str] = {}
     private: bool = False
+    hidden: bool = False
 
 
 def files(report: Report) -> Iterator[tuple[str, bytes]]:

@@ -75,7 +75,7 @@ def pairs(node: Sourced) -> Iterator[tuple[str, Any]]:
 
 
 def place(node: Sourced, of: str = "", times: float = 1) -> Markup:
-    """The attributes that say where a number comes from, for an element of a picture.
+    """The attributes that say where a number comes from, for an element of a plot.
 
     Args:
         node: the number, or what is counted.
@@ -114,6 +114,15 @@ def span(ends: Sourced | None, digits: int = 1, *, times: float = 1) -> str:
     low, high = (number(end, digits, times=times) for end in ends)
     made = Markup('<bdi dir="ltr">{}\u202fto\u202f{}</bdi>').format(low, high)
     return made if low != NONE else NONE
+
+
+def fill(text: str, **values: Any) -> Markup:
+    """A sentence of the language file with its ``{placeholders}`` filled, numbers with their place.
+
+    >>> str(fill("{n} <b>", n=wrap(3, "a.json", "/n")))
+    '<data value="3" data-file="a.json" data-key="/n">3</data> &lt;b&gt;'
+    """
+    return Markup.escape(text).format(**values)
 
 
 def fill(text: str, **values: Any) -> Markup:
