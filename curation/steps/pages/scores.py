@@ -4,7 +4,7 @@ All of it is computed by the functions behind ``curation scores compare``, ``bas
 ``published``; here it gets the form that pages need, where nothing is computed any more.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -153,16 +153,13 @@ def _pairs(rows: Sequence["Difference"], models: Sequence[str]) -> list[Fields]:
 
 
 def _baselines(source: "Source", reporter: Reporter) -> Fields:
+    """The baselines, each with ``label``, and how often one of them is ``beyond`` chance."""
     from curation.steps.scores.runs import baselines
 
-    rows = [_without_terms(row) for row in baselines(source, reporter=reporter)]
+    rows = baselines(source, overall=True, reporter=reporter)
     beyond = sum(len(row.get("beyond_chance", ())) for row in rows)
-    return {"split": source.split, "cats": len(source.cats), "beyond": beyond, "rows": rows}
-
-
-def _without_terms(row: Mapping[str, Any]) -> Fields:
-    kinds = {kind: {**part, "terms": {}} for kind, part in row["kinds"].items()}
-    return {**row, "label": row["model"], "kinds": kinds, "terms": {}}
+    labelled = [{**row, "label": row["model"]} for row in rows]
+    return {"split": source.split, "cats": len(source.cats), "beyond": beyond, "rows": labelled}
 
 
 def _published(source: "Source") -> Fields | None:
