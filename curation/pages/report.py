@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from curation.pages import dots
 from curation.pages.sourced import FILTERS, wrap
 
 ALGORITHM = 1
@@ -53,6 +54,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= FILTERS
+    made.globals |= dots.PICTURES
     return made
 
 

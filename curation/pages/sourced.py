@@ -115,7 +115,17 @@ def span(ends: Sourced | None, digits: int = 1, *, times: float = 1) -> str:
     return Markup("{}\u202fto\u202f{}").format(low, high) if low != NONE else NONE
 
 
+def fill(text: str, **values: Any) -> Markup:
+    """A sentence of the language file with its ``{placeholders}`` filled, numbers with their place.
+
+    >>> str(fill("{n} <b>", n=wrap(3, "a.json", "/n")))
+    '<data value="3" data-file="a.json" data-key="/n">3</data> &lt;b&gt;'
+    """
+    return Markup.escape(text).format(**values)
+
+
 FILTERS = {
+    "fill": fill,
     "number": number,
     "count": count,
     "span": span,

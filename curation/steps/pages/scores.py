@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from curation.scores.groups import Comparison, Difference, Ranking
     from curation.steps.source import Source
 
+LEAST_P = 0.001  # a smaller p is shown as smaller than this
 ALPHA = 0.05  # a difference holds if its p is not above this, after Holm's correction
 ENDS = 5  # the most and the least stereotyped terms of a domain that are shown
 
@@ -68,9 +69,10 @@ def _scores(report: "Comparison") -> Fields:
     """A comparison in the form that pages need.
 
     Returns:
-        The fields of ``Comparison`` but ``model_terms``; ``alpha``; and ``marks``, what the marks
-        of models mean. ``runs`` is an object by the run's name, each with ``label`` (the model),
-        ``mark`` and ``rule_text``, without the terms of single kinds if both are there.
+        The fields of ``Comparison`` but ``model_terms``; ``alpha``, ``least_p``; and ``marks``,
+        what the marks of models mean. ``runs`` is an object by the run's name, each with ``label``
+        (the model), ``mark`` and ``rule_text``; terms of single kinds are left out if both are
+        there.
     """
     from curation.scores.flags import MARKS, notes
     from curation.scores.tables import rule_text
@@ -88,6 +90,7 @@ def _scores(report: "Comparison") -> Fields:
     del whole["model_terms"]
     return whole | {
         "alpha": ALPHA,
+        "least_p": LEAST_P,
         "marks": [{"mark": MARKS[flag], "says": says} for flag, says in notes(flagged).items()],
         "runs": runs,
         "groups": [_group(group) for group in report.groups],
@@ -99,6 +102,7 @@ def _group(group: "Ranking") -> Fields:
 
     Returns:
         The fields of ``Ranking``; ``kind``, the kind of its main values («both» if there are two);
+        ``ranked``, the runs that have such values, the highest icat first;
         ``pairs`` of ``_pairs`` instead of ``differences``; ``tests``, how many pairs of this kind
         have each verdict, by measure; and ``ends``, the most and the least stereotyped terms, each
         with ``label`` and ``few_cats``.
@@ -118,6 +122,7 @@ def _group(group: "Ranking") -> Fields:
     del whole["differences"]
     return whole | {
         "kind": kind,
+        "ranked": [m for m in group.models if m not in group.one_kind_only] or group.models,
         "pairs": pairs,
         "tests": tests,
         "ends": [
@@ -166,6 +171,7 @@ def _published(source: "Source") -> Fields | None:
     """Runs beside the papers' printed rows; None if the CATs are not StereoSet's."""
     from curation.scores.flags import MARKS
     from curation.scores.published import by_split, choose
+    from curation.stats.metrics import BOTH
     from curation.steps.scores.runs import beside_printed
 
     try:
@@ -175,5 +181,9 @@ def _published(source: "Source") -> Fields | None:
     report = beside_printed(choose([]), source, scores=source.scores)
     for row in report["rows"]:
         row["mark"] = "".join(MARKS[flag] for flag in row["flags"])
-        row["label"] = f"{row['model']}, {row['source']}"
+        kinds = "both kinds" if row["kind"] == BOTH else row["kind"]
+        row |= {"label": row["model"], "reasons": "; ".join(row["why"])}
+        row["table"] = f"{row['source']}, {row['split']}, {kinds}"
+        for figure in row["figures"].values():
+            figure["value_ci"] = figure["ci"]
     return report if report["rows"] else None
