@@ -14,14 +14,15 @@ from curation.pages.sourced import Sourced, raw
 from curation.records import KINDS
 
 EVEN = 50.0  # the ss of a model that prefers neither
-LANE = 24.0  # pixels, the height of a row
+LANE = 28.0  # pixels, the height of a row
 
 
 class Mark(NamedTuple):
     """A dot at ``x`` with its interval from ``low`` to ``high``; None if there is none.
 
     ``hollow``: it rests on few terms or CATs. ``side`` of 50 on which an ss surely lies:
-    stereotype, anti, or unrelated if it may be 50; "" for other numbers.
+    stereotype, anti, or unrelated if it may be 50; "" for other numbers. ``second``: it is not
+    the first of its row.
     """
 
     x: float
@@ -30,6 +31,7 @@ class Mark(NamedTuple):
     high: float | None = None
     hollow: bool = False
     side: str = ""
+    second: bool = False
 
 
 class Row(NamedTuple):
@@ -44,7 +46,7 @@ class Row(NamedTuple):
 class Dots(NamedTuple):
     """Rows of dots over one axis, in per cent of its length.
 
-    ``even`` is where 50 lies, None if it is not on the axis.
+    ``even`` is where 50 lies, None if it is not on the axis or means nothing.
     """
 
     rows: list[Row]
@@ -84,7 +86,7 @@ def dots(
     Args:
         entries: objects with a name, perhaps ``mark``.
         paths: where the value of each dot of a row is; beside it lies its interval, ``NAME_ci``.
-            Entries without the first value are left out.
+            Entries without any value are left out.
         sort: whether rows are sorted by their first value.
         name: the key of the name.
         show: the key of the number on the right; "" for the first value.
@@ -93,14 +95,15 @@ def dots(
     found = []
     for entry in entries:
         values = [(at(entry, path), at(entry, (*path[:-1], f"{path[-1]}_ci"))) for path in paths]
-        if values[0][0] is not None:
-            found.append((entry, values))
+        main = next((value for value, _ in values if value is not None), None)
+        if main is not None:
+            found.append((entry, values, main))
     if sort:
-        found.sort(key=lambda each: -raw(each[1][0][0]))
-    numbers = [*reach, *(n for _, values in found for pair in values for n in _numbers(*pair))]
+        found.sort(key=lambda each: -raw(each[2]))
+    numbers = [*reach, *(n for _, values, _ in found for pair in values for n in _numbers(*pair))]
     scale = _around(numbers or [0, 100], 2, 98)
     rows = []
-    for entry, values in found:
+    for entry, values, main in found:
         marks = []
         for number, ((value, ends), path) in enumerate(zip(values, paths, strict=True)):
             if value is None:
@@ -109,10 +112,10 @@ def dots(
             own = [scale.at(raw(end)) for end in ends] if ends else [None, None]
             few = any(at(entry, (*path[:-1], name)) for name in ("few_terms", "few_cats"))
             side = _side(raw(ends)) if path[-1] == "ss" else ""
-            marks.append(Mark(scale.at(raw(value)), y, own[0], own[1], few, side))
+            marks.append(Mark(scale.at(raw(value)), y, own[0], own[1], few, side, number > 0))
         mark = str(at(entry, ["mark"]) or "")
-        rows.append(Row(str(entry[name]), mark, marks, entry[show] if show else values[0][0]))
-    is_on = scale.low <= EVEN <= scale.high
+        rows.append(Row(str(entry[name]), mark, marks, entry[show] if show else main))
+    is_on = scale.low <= EVEN <= scale.high and paths[0][-1] != "icat"
     ticks = [(scale.at(tick), f"{tick:g}") for tick in scale.ticks(5)]
     return Dots(rows, ticks, scale.at(EVEN) if is_on else None)
 
@@ -121,6 +124,13 @@ def _side(ends: Sequence[float] | None) -> str:
     if ends is None or ends[0] <= EVEN <= ends[1]:
         return "unrelated"
     return "stereotype" if ends[0] > EVEN else "anti"
+
+
+def span_of(entries: Iterable[Any], paths: Iterable[Sequence[str]], name: str) -> list[float]:
+    """The ends of all intervals of a measure in these cells, so that several axes can be alike."""
+    known = [at(entry, (*path, f"{name}_ci")) for entry in entries for path in paths]
+    numbers = [raw(end) for ends in known if ends for end in ends]
+    return [min(numbers), max(numbers)] if numbers else []
 
 
 def _numbers(value: Any, ends: Any) -> Iterator[float]:
@@ -191,7 +201,8 @@ class Surface(NamedTuple):
     even: float
 
 
-SURFACE = (640.0, 420.0, 44.0, 10.0, 34.0)  # width, height, left, top and right, bottom
+SURFACE = (720.0, 420.0, 44.0, 10.0, 34.0)  # width, height, left, top and right, bottom
+STEPS = 60  # of a contour line
 CROSSES = 8  # with more models than this, intervals would hide the points
 
 
@@ -255,18 +266,17 @@ def _beside(
 
 
 def _contours(x: Scale, y: Scale) -> Iterator[tuple[str, float, float, str]]:
-    """Lines of equal icat: the path, where its value stands, and the value."""
-    for value in range(10, 100, 10):
+    """Lines of equal icat, to the left and to the right of 50: the path and its value's place."""
+    for value, side in product(range(10, 100, 10), (-1, 1)):
         places = []
-        for n in range(2 * 60 + 1):
-            ss = x.low + n * (x.high - x.low) / 120
+        for n in range(STEPS + 1):
+            ss = EVEN + side * (x.high - EVEN) * n / STEPS
             least = min(ss, 100 - ss)
-            lms = 50 * value / least if least > 0 else 101.0
-            if y.low <= lms <= y.high:
+            if least > 0 and y.low <= (lms := EVEN * value / least) <= y.high:
                 places.append((x.at(ss), y.at(lms)))
-        if len(places) > 2:
+        if len(places) > 1:
             joined = " ".join(f"{'L' if n else 'M'}{a:g} {b:g}" for n, (a, b) in enumerate(places))
-            yield joined, places[-1][0], places[-1][1], str(value)
+            yield joined, *places[-1], str(value) if side > 0 else ""
 
 
 # --- pairs and sizes -----------------------------------------------------------------------------
@@ -293,26 +303,28 @@ class Pairs(NamedTuple):
     side: float
 
 
-def triangle(entries: Sequence[Any], pairs: Iterable[Any], name: str) -> Pairs:
-    """The verdicts on all pairs of models in one measure.
+def triangle(entries: Iterable[Any], pairs: Iterable[Any], path: Sequence[str]) -> Pairs:
+    """The verdicts on all pairs of models in one measure, the highest value first.
 
     Args:
-        entries: the models with ``run`` and ``label``, in the order of rows.
-        pairs: with ``a``, ``b`` and the test of the measure.
-        name: of the measure.
+        entries: the models with ``run`` and ``label``.
+        pairs: with ``a``, ``b`` and the test of each measure.
+        path: where the measure is in an entry; its last step is the measure's name.
     """
-    side = min(24.0, (SMALL - 150) / len(entries))
-    place = {entry["run"]: number for number, entry in enumerate(entries)}
+    ordered = sorted(entries, key=lambda entry: -raw(at(entry, path)))
+    side = min(24.0, max(14.0, (SMALL - 120) / len(ordered)))
+    place = {entry["run"]: number for number, entry in enumerate(ordered)}
     cells = []
     for pair in pairs:
         first, last = sorted((place[pair["a"]], place[pair["b"]]))
         x, y = side * (first + 0.5), side * (last + 0.5)
-        cells.append(Cell(round(x, 2), round(y, 2), str(pair[name]["verdict"])))
+        cells.append(Cell(round(x, 2), round(y, 2), str(pair[path[-1]]["verdict"])))
     names = [
         (short(str(entry["label"]), 20), round(side * n + 3, 2), round(side * (n + 0.5), 2))
-        for n, entry in enumerate(entries)
+        for n, entry in enumerate(ordered)
     ]
-    return Pairs(SMALL, round(side * len(entries) + 4, 2), names, cells, round(side, 2))
+    width = max(SMALL, side * len(ordered) + 110)
+    return Pairs(round(width, 2), round(side * len(ordered) + 4, 2), names, cells, round(side, 2))
 
 
 class Sizes(NamedTuple):
@@ -343,6 +355,9 @@ def by_size(rows: Iterable[Any], name: str) -> Sizes:
         marks = [Mark(x.at(log10(raw(row["parameters"]))), y.at(raw(row[name]))) for row in own]
         path = " ".join(f"{'L' if n else 'M'}{m.x:g} {m.y:g}" for n, m in enumerate(marks))
         lines.append((short(architecture, 12), path, marks[-1].x + 7, marks[-1].y, marks))
+    lines.sort(key=lambda line: line[3])
+    for n, (text, path, place, level, marks) in enumerate(lines):  # names do not cover each other
+        lines[n] = (text, path, place, max(level, lines[n - 1][3] + 12 if n else 0.0), marks)
     units = {
         10.0**power: f"{10 ** (power % 3)}{' KMBT'[power // 3].strip()}" for power in range(15)
     }
@@ -364,6 +379,7 @@ PICTURES = {
     "cells": cells,
     "dots": dots,
     "kind_paths": kind_paths,
+    "span_of": span_of,
     "surface": surface,
     "triangle": triangle,
 }
