@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from curation.files import shipped
-from curation.pages import bars
+from curation.pages import bars, dots
 from curation.pages.sourced import FILTERS, wrap
 
 ALGORITHM = 1
@@ -63,7 +63,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= FILTERS
-    made.globals |= {"bars": bars}
+    made.globals |= {"bars": bars} | dots.PICTURES
     return made
 
 

@@ -15,7 +15,7 @@ from curation.campaign import Campaign
 from curation.files import dump_json, read_json
 from curation.formats.table_words import FIRST, Sections, nearest, read_shipped
 from curation.release.contents import FACTS
-from curation.steps.pages import made, state, summary
+from curation.steps.pages import made, scores, state, summary
 from curation.steps.release import statement, versions
 from curation.steps.release.history import History
 from curation.steps.source import Source, campaign_source
@@ -69,10 +69,10 @@ def results(campaign: Campaign, *, hidden: bool) -> dict[str, Path]:
         hidden: only what is public while gold labels are hidden.
     """
     facts = released(campaign)
-    made = {"release": facts} if facts else {}
+    built = {"release": facts} if facts else {}
     if hidden:
-        return made
-    return made | {
+        return built
+    return built | {
         "agreement": campaign.decisions / "agreement.json",
         "split": campaign.decisions / "split.json",
         "statistics": campaign.measures / "statistics.json",
@@ -113,7 +113,9 @@ def inputs(campaign: Campaign, *, private: bool) -> list[Path]:
         *statement.inputs(campaign),
         *made.inputs(campaign, hidden=hidden),
     ]
-    return list(dict.fromkeys(paths if hidden else [*paths, campaign.decisions / "cats.jsonl"]))
+    if not hidden:
+        paths += [campaign.decisions / "cats.jsonl", *scores.inputs(campaign_source(campaign))]
+    return list(dict.fromkeys(paths))
 
 
 def texts(language: str) -> Sections:
@@ -177,7 +179,7 @@ def _numbers(campaign: Campaign, *, hidden: bool) -> dict[str, Any]:
 
 def _numbers_of_cats(source: Source, reporter: Reporter) -> dict[str, Any]:
     """Numbers about CATs and their runs, by the names of their files; none without CATs."""
-    return {"cats": summary.cats(source)} if source.cats else {}
+    return {"cats": summary.cats(source), **scores.numbers(source, reporter)} if source.cats else {}
 
 
 def _stale(
@@ -188,13 +190,13 @@ def _stale(
 ) -> dict[str, str]:
     """Why what a source says is out of date, by its name."""
     states = {name: step["state"] for name, step in now["steps"].items()}
-    made = {
+    outputs = {
         step.folder(campaign) / name: step.name
         for step in pipeline
         if (run := last_run(campaign, step))
         for name in run.outputs
     }
-    late = {name: states.get(made.get(path, ""), "") for name, path in there.items()}
+    late = {name: states.get(outputs.get(path, ""), "") for name, path in there.items()}
     late["made"] = next((s for n in ("answers", "filter") if (s := states[n]) != UP_TO_DATE), "")
     runs = [f"{r['model']}/{r['rule']} {r['state']}" for r in now["scores"]]
     late["scores"] = next((run for run in runs if not run.endswith(UP_TO_DATE)), "")
@@ -224,10 +226,10 @@ def _collected(
     numbers["summary"] = summary.numbers(contents)
     if not hidden:  # a release has its own tables
         contents.pop("release", None)
-    made = tables(contents, private=private)
-    numbers["tables"] = [table.about for table in made]
+    listed = tables(contents, private=private)
+    numbers["tables"] = [table.about for table in listed]
     report = Report(
         name, texts(language), language, sources | named(numbers), stale, private, hidden
     )
     files = {f"{NUMBERS}/{name}.json": dump_json(content) for name, content in numbers.items()}
-    return Collected(report, files | {f"{TABLES}/{table.file}": table.data for table in made})
+    return Collected(report, files | {f"{TABLES}/{table.file}": table.data for table in listed})
