@@ -63,7 +63,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= FILTERS
-    made.globals |= {"bars": bars} | dots.PICTURES
+    made.globals |= {"bars": bars, **dots.PICTURES}
     return made
 
 

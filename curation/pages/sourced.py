@@ -125,24 +125,6 @@ def fill(text: str, **values: Any) -> Markup:
     return Markup.escape(text).format(**values)
 
 
-def fill(text: str, **values: Any) -> Markup:
-    """A sentence of the language file with its ``{placeholders}`` filled, numbers with their place.
-
-    >>> str(fill("{n} <b>", n=wrap(3, "a.json", "/n")))
-    '<data value="3" data-file="a.json" data-key="/n">3</data> &lt;b&gt;'
-    """
-    return Markup.escape(text).format(**values)
-
-
-def fill(text: str, **values: Any) -> Markup:
-    """A sentence of the language file with its ``{placeholders}`` filled, numbers with their place.
-
-    >>> str(fill("{n} <b>", n=wrap(3, "a.json", "/n")))
-    '<data value="3" data-file="a.json" data-key="/n">3</data> &lt;b&gt;'
-    """
-    return Markup.escape(text).format(**values)
-
-
 FILTERS = {
     "fill": fill,
     "number": number,

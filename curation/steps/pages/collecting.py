@@ -16,6 +16,7 @@ from curation.files import dump_json, read_json
 from curation.formats.table_words import FIRST, Sections, nearest, read_shipped
 from curation.release.contents import FACTS
 from curation.steps.pages import made, scores, state, summary
+from curation.steps.read import run_files
 from curation.steps.release import statement, versions
 from curation.steps.release.history import History
 from curation.steps.source import Source, campaign_source
@@ -114,7 +115,7 @@ def inputs(campaign: Campaign, *, private: bool) -> list[Path]:
         *made.inputs(campaign, hidden=hidden),
     ]
     if not hidden:
-        paths += [campaign.decisions / "cats.jsonl", *scores.inputs(campaign_source(campaign))]
+        paths += [campaign.decisions / "cats.jsonl", *run_files(campaign)]
     return list(dict.fromkeys(paths))
 
 
