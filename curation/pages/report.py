@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from curation.files import shipped
-from curation.pages import bars, dots
+from curation.pages import bars, dots, terms
 from curation.pages.sourced import FILTERS, wrap
 
 ALGORITHM = 1
@@ -32,6 +32,7 @@ class Report(NamedTuple):
         stale: why what a source says is out of date, by the source's name.
         private: whether votes, hidden gold labels and what writers meant are shown.
         hidden: whether gold labels are hidden, so that all about them comes from the release.
+        data_language: the language of the CATs; by default that of the strings.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Report(NamedTuple):
     stale: Mapping[str, str] = {}
     private: bool = False
     hidden: bool = False
+    data_language: str = ""
 
 
 def files(report: Report) -> Iterator[tuple[str, bytes]]:
@@ -52,6 +54,7 @@ def files(report: Report) -> Iterator[tuple[str, bytes]]:
     )
     given["made"] = [(name, html) for name, html in made if html]
     yield "report.html", environment.get_template("report.html").render(given).encode()
+    yield from terms.files(environment, given)
 
 
 def _environment() -> Environment:
@@ -76,4 +79,5 @@ def _given(report: Report) -> dict[str, Any]:
         "direction": report.texts["page"]["direction"],
         "style": "".join(file.read_text("utf-8") for file in STYLE),
         "of": sources.get,
+        "data_language": report.data_language or report.language,
     }

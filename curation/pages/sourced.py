@@ -125,7 +125,16 @@ def fill(text: str, **values: Any) -> Markup:
     return Markup.escape(text).format(**values)
 
 
+def votes(node: Sourced | None) -> str:
+    """Numbers of votes in one element, as «4 · 1 · 0»; «–» if there are none."""
+    if node is None:
+        return NONE
+    shown = " · ".join(f"{n}" for n in node._raw)
+    return Markup("<span {}>{}</span>").format(place(node, "values"), shown)
+
+
 FILTERS = {
+    "votes": votes,
     "fill": fill,
     "number": number,
     "count": count,

@@ -7,6 +7,7 @@ alone: nothing else that depends on labels is read.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +16,7 @@ from curation.campaign import Campaign
 from curation.files import dump_json, read_json
 from curation.formats.table_words import FIRST, Sections, nearest, read_shipped
 from curation.release.contents import FACTS
-from curation.steps.pages import made, scores, state, summary
+from curation.steps.pages import made, scores, state, summary, terms
 from curation.steps.read import run_files
 from curation.steps.release import statement, versions
 from curation.steps.release.history import History
@@ -93,12 +94,14 @@ def settings(campaign: Campaign, *, pipeline: Sequence[Step], private: bool) -> 
     """What the report depends on besides files; the state of the campaign is one of these."""
     hidden = _is_public(campaign, private=private)
     now = state.numbers(campaign, pipeline, hidden=hidden)
+    shown = _shown(campaign, hidden=True) if hidden else None  # no input, so that no digest tells
     return {
         "name": campaign.settings.campaign.name,
         "language": campaign.settings.campaign.language,
         "hidden": hidden,
         "statement": sha256(dump_json(state.statement(campaign))).hexdigest(),
         "state": sha256(dump_json(now)).hexdigest(),
+        "cats": sha256(repr(shown.cats).encode()).hexdigest() if shown else "",
     }
 
 
@@ -144,6 +147,8 @@ def collect(
     numbers = {"state": now, **_numbers(campaign, hidden=hidden)}
     if not hidden:
         numbers |= _numbers_of_cats(campaign_source(campaign), reporter)
+    if shown := _shown(campaign, hidden=hidden):
+        numbers["terms"] = terms.numbers(shown, reporter, private=private)
     late = _stale(campaign, pipeline, there, now)
     language, folder = campaign.settings.campaign.language, campaign.relative(campaign.pages)
     return _collected(
@@ -167,7 +172,17 @@ def collect_gold(source: Source, reporter: Reporter, *, private: bool) -> Collec
         private: whether the files have hidden gold labels.
     """
     numbers = _numbers_of_cats(source, reporter)
+    numbers["terms"] = terms.numbers(source, reporter, private=private)
     return _collected(source.split, source.language, "", {}, numbers, private=private)
+
+
+def _shown(campaign: Campaign, *, hidden: bool) -> Source | None:
+    """The CATs that are shown one by one: while gold labels are hidden, dev of a built release."""
+    source = campaign_source(campaign)
+    if hidden:
+        is_public = released(campaign) is not None
+        source = replace(source, cats=[c for c in source.cats if is_public and c.split == "dev"])
+    return source if source.cats else None
 
 
 def _numbers(campaign: Campaign, *, hidden: bool) -> dict[str, Any]:
