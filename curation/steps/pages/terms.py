@@ -58,14 +58,12 @@ def numbers(source: Source, reporter: Reporter = QUIET, *, private: bool) -> Fie
 
 
 def _cat(cat: Cat, votes: "Mapping[str, Votes]", meant: Mapping[str, str | None]) -> Fields:
+    by_gold = {a.gold: a for a in cat.associations}
     associations = [
-        {
-            "sentence": a.sentence,
-            "gold": a.gold,
-            "votes": list(votes[a.id]) if a.id in votes else None,
-        }
+        {"sentence": a.sentence, "gold": gold, "votes": votes.get(a.id)}
         | ({"intent": meant[a.id]} if a.id in meant else {})
-        for a in sorted(cat.associations, key=lambda a: a.gold != "stereotype")
+        for gold in GOLDS
+        for a in [by_gold[gold]]
     ]
     about = cat.model_dump(include={"id", "kind", "split", "tier", "context"})
     return about | {"associations": associations}
