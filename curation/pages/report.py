@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,8 +54,9 @@ def files(report: Report) -> Iterator[tuple[str, bytes]]:
         for name in SECTIONS
     )
     given["made"] = [(name, html) for name, html in made if html]
-    yield "report.html", environment.get_template("report.html").render(given).encode()
-    yield from terms.files(environment, given)
+    pages = [("report.html", environment.get_template("report.html").render(given))]
+    for path, page in chain(pages, terms.files(environment, given)):
+        yield path, terms.slim(page).encode()
 
 
 def _environment() -> Environment:
@@ -66,7 +68,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= FILTERS
-    made.globals |= {"bars": bars, **dots.PICTURES}
+    made.globals |= {"bars": bars, "choosing": terms.choosing, **dots.PICTURES}
     return made
 
 

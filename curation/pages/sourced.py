@@ -133,7 +133,14 @@ def votes(node: Sourced | None) -> str:
     return Markup("<span {}>{}</span>").format(place(node, "values"), shown)
 
 
+def within(html: str, node: Sourced) -> Markup:
+    """Elements of one file, in one that names the file for all of them."""
+    name = Markup(' data-file="{}"').format(node._file)
+    return Markup("<div{}>{}</div>").format(name, Markup(html.replace(name, "")))  # noqa: S704
+
+
 FILTERS = {
+    "within": within,
     "votes": votes,
     "fill": fill,
     "number": number,

@@ -12,6 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import orjson
+
 from curation.campaign import Campaign
 from curation.files import dump_json, read_json
 from curation.formats.table_words import FIRST, Sections, nearest, read_shipped
@@ -247,5 +249,5 @@ def _collected(
     report = Report(
         name, texts(language), language, sources | named(numbers), stale, private, hidden
     )
-    files = {f"{NUMBERS}/{name}.json": dump_json(content) for name, content in numbers.items()}
+    files = {f"{NUMBERS}/{name}.json": orjson.dumps(content) for name, content in numbers.items()}
     return Collected(report, files | {f"{TABLES}/{table.file}": table.data for table in listed})

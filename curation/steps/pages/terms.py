@@ -1,6 +1,5 @@
 """The numbers of the folder beside the report: terms, their CATs, votes, and what models chose."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -25,19 +24,21 @@ def numbers(source: Source, reporter: Reporter = QUIET, *, private: bool) -> Fie
         private: also what the writers of the CATs meant.
 
     Returns:
-        An object by the term's id: ``target``, ``domain``, ``split``, ``name`` (``domain/target``),
-        ``agreement`` (as in ACL Table 8, in per cent; None if it is not known), and ``cats``. Each
-        of these has ``id``, ``kind``, ``split``, ``tier``, ``context``, ``associations`` (gold
-        label, ``votes`` in the order of ``records.VALUES`` or None, ``intent`` if private) and
-        ``choices``: by what a model found likelier (the stereotype, the anti-stereotype, or a tie)
-        the names of the runs; under ``unrelated`` those that found the unrelated association
-        likelier than one of the others, or as likely.
+        ``runs``, the names of runs, and ``terms``, an object by the term's id: ``target``,
+        ``domain``, ``split``, ``name`` (``domain/target``), ``agreement`` (as in
+        ``scores.terms.Agreement``; None if it is not known), and ``cats``. Each of these has
+        ``id``, ``kind``, ``split``, ``tier``, ``context``, ``associations`` (sentence, gold label,
+        ``votes`` in the order of ``records.VALUES`` or None, ``intent`` if private); and
+        ``likelier`` and ``unrelated``, with a letter for each of ``runs``: whether the run found
+        the stereotype (s) or the anti-stereotype (a) likelier, or tied (t), and whether it found
+        the unrelated association as likely as one of these (u) or not (m); «-» if it has no score.
     """
     from curation.steps.scores.compare import read_agreement
 
     votes, agreement = _votes(source), read_agreement(source) if source.cats else {}
     meant = _intents(source.campaign) if private and source.campaign else {}
-    chosen = _choices(source.cats, _runs(source, reporter))
+    runs = _runs(source, reporter)
+    chosen = _choices(source.cats, runs)
     made: dict[str, Fields] = {}
     for cat, choices in zip(source.cats, chosen, strict=True):
         name = f"{cat.domain}/{cat.target}"
@@ -53,8 +54,9 @@ def numbers(source: Source, reporter: Reporter = QUIET, *, private: bool) -> Fie
                 "cats": [],
             },
         )
-        term["cats"].append(_cat(cat, votes, meant) | {"choices": choices})
-    return dict(sorted(made.items(), key=lambda pair: (pair[1]["name"], pair[0])))
+        term["cats"].append(_cat(cat, votes, meant) | choices)
+    ordered = dict(sorted(made.items(), key=lambda pair: (pair[1]["name"], pair[0])))
+    return {"runs": [run.name for run in runs], "terms": ordered}
 
 
 def _cat(cat: Cat, votes: "Mapping[str, Votes]", meant: Mapping[str, str | None]) -> Fields:
@@ -96,20 +98,23 @@ def _runs(source: Source, reporter: Reporter) -> "Sequence[Run]":
     return current_runs(read_runs(source.scores, reporter=reporter), source.cats, reporter=reporter)
 
 
-def _choices(cats: Sequence[Cat], runs: "Sequence[Run]") -> list[dict[str, list[str]]]:
-    """For each CAT, the runs by what they found likelier."""
+def _choices(cats: Sequence[Cat], runs: "Sequence[Run]") -> list[dict[str, str]]:
+    """What each run chose in each CAT: a letter for each run, in their order."""
     from curation.scores.boards import won
 
-    made: list[dict[str, list[str]]] = [defaultdict(list) for _ in cats]
-    for run in runs:
+    sides, sensible = [[""] * len(runs) for _ in cats], [[""] * len(runs) for _ in cats]
+    for number, run in enumerate(runs):
         meaningful, stereotype, _ = won(cats, run)
-        for choices, sensible, side in zip(made, meaningful, stereotype, strict=True):
-            if side == side:  # the run has this CAT
-                choices[_likelier(side)].append(run.name)
-                choices["unrelated"] += [run.name] if sensible < 2 else []
-    return [{name: names for name, names in choices.items() if names} for choices in made]
+        for place, (both, side) in enumerate(zip(meaningful, stereotype, strict=True)):
+            missing = side != side  # the run lacks this CAT
+            sides[place][number] = "-" if missing else _likelier(side)
+            sensible[place][number] = "-" if missing else "u" if both < 2 else "m"
+    return [
+        {"likelier": "".join(own), "unrelated": "".join(other)}
+        for own, other in zip(sides, sensible, strict=True)
+    ]
 
 
 def _likelier(side: float) -> str:
     """What a run found likelier, from the share of the stereotype's comparison that it won."""
-    return "tie" if side == 0.5 else "stereotype" if side > 0.5 else "anti-stereotype"
+    return "t" if side == 0.5 else "s" if side > 0.5 else "a"
