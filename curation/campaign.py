@@ -16,7 +16,9 @@ from curation.text.times import now
 from curation.work.interrupts import is_command
 
 SETTINGS = "campaign.toml"
-GROUPS = {"terms", "rounds", "import", "decisions", "measures", "scores", "trust", "release"}
+GROUPS = {
+    *("terms", "rounds", "import", "decisions", "measures", "scores", "trust", "release", "pages"),
+}
 """The groups of commands, whose second word is a command too, and not an argument."""
 
 
@@ -64,6 +66,11 @@ class Campaign:
     def releases(self) -> Path:
         """The folder of stage 7."""
         return self.root / "7-release"
+
+    @property
+    def pages(self) -> Path:
+        """The folder of stage 8."""
+        return self.root / "8-pages"
 
     def round_names(self) -> list[str]:
         """The names of the rounds that have answers: raw answers, or items made from them.
@@ -141,7 +148,8 @@ class Campaign:
         places = [(self.scores, ("*", "*/*")), (self.trust, ("*", "*/*", "*/*/*"))]
         runs = (path for place, depths in places for depth in depths for path in place.glob(depth))
         stages = (self.terms, self.rounds, self.decisions, self.measures, self.scores, self.trust)
-        folders = (*stages, self.releases, *self.rounds.glob("*"), *runs)
+        written = (*stages, self.releases, self.pages)
+        folders = (*written, *self.rounds.glob("*"), *runs)
         for path in (self.root / ".lock", *folders):
             refuse_links(path, below=self.root)
 
@@ -193,10 +201,11 @@ PRIVATE = (
     "6-trust/runs/*/*/rejected.jsonl",
     "7-release/gold-*.jsonl",
     "7-release/given-out.jsonl",
+    "8-pages/private/",
 )
 """Files that only their owner may read: what people sent, what writers meant, who is excluded, what
-people have earned, their names and links, hidden gold labels, and which values about these were
-given out."""
+people have earned, their names and links, hidden gold labels, which values about these were given
+out, and the report that shows them."""
 NOTE = "# raw answers, and what writers meant, stay on this machine (docs/campaign.md, Privacy)"
 IGNORED = (*PRIVATE, "tasks/", "1-terms/answers/", ".lock*", ".web.lock*", ".*.tmp")
 

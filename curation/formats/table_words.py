@@ -94,13 +94,14 @@ def nearest(language: str) -> str | None:
 
 
 @cache
-def read_shipped(folder: Literal["text", "tables"], language: str) -> Sections:
+def read_shipped(folder: Literal["text", "tables", "report"], language: str) -> Sections:
     """A shipped file of texts as it is, with ``{blank}`` and other placeholders.
 
     Do not change the result.
 
     Args:
-        folder: ``text`` for what forms and pages show, ``tables`` for the words of tables.
+        folder: ``text`` for what forms and pages show, ``tables`` for the words of tables,
+            ``report`` for the strings of the report.
         language: a language whose texts are shipped.
 
     Raises:

@@ -12,7 +12,6 @@ from curation.rounds.progress import Progress
 from curation.scores.run_folder import COMPARISONS, SCORES, check_about
 from curation.steps import read
 from curation.steps.decisions import about_published_golds, about_suspects
-from curation.steps.pipeline import STEPS
 from curation.steps.release import versions
 from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.round_status import RoundStatus
@@ -157,9 +156,14 @@ class Status(NamedTuple):
     next: str
 
 
-def read_status(campaign: Campaign) -> Status:
-    """Read the state of a campaign; changes nothing."""
-    steps = {step.name: step_status(campaign, step) for step in STEPS}
+def read_status(campaign: Campaign, pipeline: Sequence[Step]) -> Status:
+    """Read the state of a campaign; changes nothing.
+
+    Args:
+        campaign: the campaign.
+        pipeline: the steps of the pipeline, ``pipeline.STEPS``; the report gives those before it.
+    """
+    steps = {step.name: step_status(campaign, step) for step in pipeline}
     planned = round_files.planned_rounds(campaign)
     names = [*planned, *sorted({*campaign.round_names()} - {*planned})]
     work = _work(campaign, steps)
@@ -175,10 +179,10 @@ def read_status(campaign: Campaign) -> Status:
             *_term_warnings(campaign, steps),
             *_gold_warnings(steps["filter"]),
             *_suspect_warnings(steps["agreement"]),
-            *_release_warnings(campaign, steps),
+            *_release_warnings(campaign, pipeline, steps),
             *_waiting_warnings(campaign),
         ],
-        next=_next(campaign, steps, work, scores, measures),
+        next=_next(campaign, pipeline, steps, work, scores, measures),
     )
 
 
@@ -336,10 +340,12 @@ def _all_are_published(counts: Mapping[str, int]) -> bool:
     return bool(missing) and missing == counts.get("gold_without_votes")
 
 
-def _release_warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
+def _release_warnings(
+    campaign: Campaign, pipeline: Sequence[Step], steps: Mapping[str, StepStatus]
+) -> list[str]:
     """What to know before a release: an older version, and items that have an old name."""
     warnings = []
-    for step in STEPS:
+    for step in pipeline:
         if step.fixed and steps[step.name].state == OLDER:
             where = campaign.relative(versions.folder(campaign))
             warnings.append(
@@ -382,6 +388,7 @@ def _work(
 
 def _next(
     campaign: Campaign,
+    pipeline: Sequence[Step],
     steps: Mapping[str, StepStatus],
     work: "Sequence[tuple[RoundStatus, Progress]]",
     scores: Sequence[ScoreRun],
@@ -415,7 +422,7 @@ def _next(
         return before
     elif not kept and decided.state == UP_TO_DATE:
         return f"no item was kept: curation decisions filter says why; then {round_status.WRITING}"
-    if pending := _pending(campaign, steps):
+    if pending := _pending(campaign, pipeline, steps):
         if "trust" in pending and (old := next((run.again for run in measures if run.again), "")):
             return f"{old}, then curation run"
         if {"release"} <= {*pending} <= {"trust", "release"}:
@@ -476,11 +483,13 @@ def _more_labels(missing: int, items: Sequence[Item]) -> str:
     )
 
 
-def _pending(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
+def _pending(
+    campaign: Campaign, pipeline: Sequence[Step], steps: Mapping[str, StepStatus]
+) -> list[str]:
     """The steps whose results are missing or out of date, apart from those that do not apply."""
     return [
         step.name
-        for step in STEPS
+        for step in pipeline
         if steps[step.name].state not in (UP_TO_DATE, OLDER)
         and not (steps[step.name].state == NOT_YET and not step.applies(campaign))
     ]

@@ -1,0 +1,1 @@
+"""Stage 8, pages: what a team shows of its campaign or dataset, as pages without a server."""

@@ -1,0 +1,1 @@
+"""Steps of stage 8: the report."""
