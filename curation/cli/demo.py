@@ -10,7 +10,7 @@ import typer
 
 from curation.campaign import Campaign, create_campaign, open_campaign
 from curation.catsets.stereoset import read_cats
-from curation.cli import console, measures, rounds, trust
+from curation.cli import console, measures, pages, rounds, trust
 from curation.cli.decisions import agreement, filter_, split
 from curation.cli.options import Count
 from curation.cli.release import build
@@ -100,6 +100,7 @@ def demo(
         console.say(f"\nNo release is built: {error.what}; {error.fix}")
     else:
         _release(made)
+    step("pages build", pages.build, campaign=folder)
     console.say(f"To look around: cd {folder}; curation status")
 
 

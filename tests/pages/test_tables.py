@@ -14,9 +14,7 @@ def test_a_list_of_objects_is_a_table() -> None:
         {"term": "b, c", "ci": None, "of": {"n": None}, "words": []},
     ]
     head = "term,ci.low,ci.high,of.n,words\n"
-    assert found({"rows": rows}) == {
-        "x-rows.csv": head + "'=1+1,1,2.5,3,a; b\n" + '"b, c",,,,\n'
-    }
+    assert found({"rows": rows}) == {"x-rows.csv": head + "'=1+1,1,2.5,3,a; b\n" + '"b, c",,,,\n'}
 
 
 def test_an_object_of_objects_is_a_table() -> None:
