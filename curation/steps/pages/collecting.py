@@ -15,6 +15,7 @@ from curation.campaign import Campaign
 from curation.files import dump_json, read_json
 from curation.formats.table_words import FIRST, Sections, nearest, read_shipped
 from curation.release.contents import FACTS
+from curation.steps import read
 from curation.steps.pages import state, summary
 from curation.steps.release import statement, versions
 from curation.steps.release.history import History
@@ -69,10 +70,10 @@ def results(campaign: Campaign, *, hidden: bool) -> dict[str, Path]:
         hidden: only what is public while gold labels are hidden.
     """
     facts = released(campaign)
-    made = {"release": facts} if facts else {}
+    public = {"release": facts} if facts else {}
     if hidden:
-        return made
-    return made | {
+        return public
+    return public | {
         "agreement": campaign.decisions / "agreement.json",
         "split": campaign.decisions / "split.json",
         "statistics": campaign.measures / "statistics.json",
@@ -91,13 +92,17 @@ def _is_public(campaign: Campaign, *, private: bool) -> bool:
 def settings(campaign: Campaign, *, pipeline: Sequence[Step], private: bool) -> dict[str, Any]:
     """What the report depends on besides files; the state of the campaign is one of these."""
     hidden = _is_public(campaign, private=private)
-    now = state.numbers(campaign, pipeline, hidden=hidden)
+    told = {
+        "state": state.numbers(campaign, pipeline, hidden=hidden),
+        "statement": state.statement(campaign),
+    }
+    if hidden:  # the files of these numbers are not listed
+        told |= _numbers(campaign, hidden=True)
     return {
         "name": campaign.settings.campaign.name,
         "language": campaign.settings.campaign.language,
         "hidden": hidden,
-        "statement": sha256(dump_json(state.statement(campaign))).hexdigest(),
-        "state": sha256(dump_json(now)).hexdigest(),
+        "numbers": sha256(dump_json(told)).hexdigest(),
     }
 
 
@@ -109,7 +114,9 @@ def inputs(campaign: Campaign, *, private: bool) -> list[Path]:
     """
     hidden = _is_public(campaign, private=private)
     paths = [*results(campaign, hidden=hidden).values(), *statement.inputs(campaign)]
-    return list(dict.fromkeys(paths if hidden else [*paths, campaign.decisions / "cats.jsonl"]))
+    if not hidden:
+        paths += [campaign.decisions / "cats.jsonl", *read.run_files(campaign)]
+    return list(dict.fromkeys(paths))
 
 
 def texts(language: str) -> Sections:
@@ -134,7 +141,11 @@ def collect(
     there = {n: path for n, path in results(campaign, hidden=hidden).items() if path.exists()}
     sources = {name: (campaign.relative(path), read_json(path)) for name, path in there.items()}
     now = state.numbers(campaign, pipeline, hidden=hidden)
-    numbers = {"state": now, **_numbers(campaign, hidden=hidden)}
+    numbers = {
+        "state": now,
+        "statement": state.statement(campaign),
+        **_numbers(campaign, hidden=hidden),
+    }
     if not hidden:
         numbers |= _numbers_of_cats(campaign_source(campaign), reporter)
     late = _stale(campaign, pipeline, there, now)
@@ -164,8 +175,8 @@ def collect_gold(source: Source, reporter: Reporter, *, private: bool) -> Collec
 
 
 def _numbers(campaign: Campaign, *, hidden: bool) -> dict[str, Any]:
-    """Numbers that only a campaign has, by the names of their files."""
-    return {"statement": state.statement(campaign)}
+    """Numbers of how a campaign came about, by the names of their files."""
+    return {}
 
 
 def _numbers_of_cats(source: Source, reporter: Reporter) -> dict[str, Any]:
@@ -181,13 +192,13 @@ def _stale(
 ) -> dict[str, str]:
     """Why what a source says is out of date, by its name."""
     states = {name: step["state"] for name, step in now["steps"].items()}
-    made = {
+    wrote = {
         step.folder(campaign) / name: step.name
         for step in pipeline
         if (run := last_run(campaign, step))
         for name in run.outputs
     }
-    late = {name: states.get(made.get(path, ""), "") for name, path in there.items()}
+    late = {name: states.get(wrote.get(path, ""), "") for name, path in there.items()}
     late["made"] = next((s for n in ("answers", "filter") if (s := states[n]) != UP_TO_DATE), "")
     runs = [f"{r['model']}/{r['rule']} {r['state']}" for r in now["scores"]]
     late["scores"] = next((run for run in runs if not run.endswith(UP_TO_DATE)), "")
@@ -217,10 +228,10 @@ def _collected(
     numbers["summary"] = summary.numbers(contents)
     if not hidden:  # a release has its own tables
         contents.pop("release", None)
-    made = tables(contents, private=private)
-    numbers["tables"] = [table.about for table in made]
+    listed = tables(contents, private=private)
+    numbers["tables"] = [table.about for table in listed]
     report = Report(
         name, texts(language), language, sources | named(numbers), stale, private, hidden
     )
     files = {f"{NUMBERS}/{name}.json": dump_json(content) for name, content in numbers.items()}
-    return Collected(report, files | {f"{TABLES}/{table.file}": table.data for table in made})
+    return Collected(report, files | {f"{TABLES}/{table.file}": table.data for table in listed})
