@@ -199,6 +199,8 @@ def _stale(
         for name in run.outputs
     }
     late = {name: states.get(wrote.get(path, ""), "") for name, path in there.items()}
+    if "release" in there and not late["release"]:
+        late["release"] = f"version {there['release'].parent.name}"
     late["made"] = next((s for n in ("answers", "filter") if (s := states[n]) != UP_TO_DATE), "")
     runs = [f"{r['model']}/{r['rule']} {r['state']}" for r in now["scores"]]
     late["scores"] = next((run for run in runs if not run.endswith(UP_TO_DATE)), "")
