@@ -9,8 +9,8 @@ from curation.formats.tables import csv_text
 ENDS = ("low", "high")  # the columns of an interval
 _PRIVATE = frozenset({("agreement", "annotators")})
 """The tables that mark single people."""
-_TOO_LONG = frozenset({"examples", "read"})
-"""Tables in tables that only quote texts."""
+_TOO_LONG = frozenset({"examples", "read", "cats"})
+"""Tables in tables that only quote texts; a release has its CATs as tables."""
 
 
 Rows = dict[tuple[str, ...], list[dict[str, Any]]]

@@ -7,18 +7,22 @@ alone: nothing else that depends on labels is read.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import orjson
+
 from curation.campaign import Campaign
 from curation.files import dump_json, read_json
 from curation.formats.table_words import FIRST, Sections, nearest, read_shipped
-from curation.release.contents import FACTS
-from curation.steps import read
-from curation.steps.pages import state, summary
+from curation.records import Cat
+from curation.release.contents import FACTS, published
+from curation.steps.pages import made, scores, state, summary, terms
+from curation.steps.read import run_files
 from curation.steps.release import statement, versions
-from curation.steps.release.history import History
+from curation.steps.release.history import History, texts_of
 from curation.steps.source import Source, campaign_source
 from curation.steps.status import UP_TO_DATE
 from curation.steps.step import Reporter, Step, last_run
@@ -96,13 +100,16 @@ def settings(campaign: Campaign, *, pipeline: Sequence[Step], private: bool) -> 
         "state": state.numbers(campaign, pipeline, hidden=hidden),
         "statement": state.statement(campaign),
     }
-    if hidden:  # the files of these numbers are not listed
+    shown: list[Cat] = []
+    if hidden:  # the files of what this is made of are not listed
         told |= _numbers(campaign, hidden=True)
+        shown = _shown(campaign, hidden=True).cats
     return {
         "name": campaign.settings.campaign.name,
         "language": campaign.settings.campaign.language,
         "hidden": hidden,
         "numbers": sha256(dump_json(told)).hexdigest(),
+        "cats": sha256(repr(shown).encode()).hexdigest() if shown else "",
     }
 
 
@@ -115,7 +122,8 @@ def inputs(campaign: Campaign, *, private: bool) -> list[Path]:
     hidden = _is_public(campaign, private=private)
     paths = [*results(campaign, hidden=hidden).values(), *statement.inputs(campaign)]
     if not hidden:
-        paths += [campaign.decisions / "cats.jsonl", *read.run_files(campaign)]
+        paths += made.inputs(campaign, hidden=False)
+        paths += [campaign.decisions / "cats.jsonl", *run_files(campaign)]
     return list(dict.fromkeys(paths))
 
 
@@ -148,6 +156,8 @@ def collect(
     }
     if not hidden:
         numbers |= _numbers_of_cats(campaign_source(campaign), reporter)
+    if (shown := _shown(campaign, hidden=hidden)).cats:
+        numbers["terms"] = terms.numbers(shown, reporter, private=private)
     late = _stale(campaign, pipeline, there, now)
     language, folder = campaign.settings.campaign.language, campaign.relative(campaign.pages)
     return _collected(
@@ -171,17 +181,38 @@ def collect_gold(source: Source, reporter: Reporter, *, private: bool) -> Collec
         private: whether the files have hidden gold labels.
     """
     numbers = _numbers_of_cats(source, reporter)
+    numbers["terms"] = terms.numbers(source, reporter, private=private)
     return _collected(source.split, source.language, "", {}, numbers, private=private)
+
+
+def _shown(campaign: Campaign, *, hidden: bool) -> Source:
+    """The CATs that are shown one by one: while gold labels are hidden, only public ones.
+
+    These are in a built version with their gold labels, and no CAT on their term is hidden, or in
+    test and so will be.
+    """
+    source = campaign_source(campaign)
+    if not hidden:
+        return source
+    history = History(campaign)
+    secret = history.unknown
+
+    def names(cat: Cat) -> set[object]:
+        return {cat.id, texts_of(published(cat))}
+
+    closed = {cat.term for cat in source.cats if cat.split == "test" or names(cat) & secret}
+    cats = [c for c in source.cats if c.term not in closed and names(c) & history.public]
+    return replace(source, cats=cats)
 
 
 def _numbers(campaign: Campaign, *, hidden: bool) -> dict[str, Any]:
     """Numbers of how a campaign came about, by the names of their files."""
-    return {}
+    return {"made": made.numbers(campaign, hidden=hidden)}
 
 
 def _numbers_of_cats(source: Source, reporter: Reporter) -> dict[str, Any]:
     """Numbers about CATs and their runs, by the names of their files; none without CATs."""
-    return {"cats": summary.cats(source)} if source.cats else {}
+    return {"cats": summary.cats(source), **scores.numbers(source, reporter)} if source.cats else {}
 
 
 def _stale(
@@ -235,5 +266,5 @@ def _collected(
     report = Report(
         name, texts(language), language, sources | named(numbers), stale, private, hidden
     )
-    files = {f"{NUMBERS}/{name}.json": dump_json(content) for name, content in numbers.items()}
+    files = {f"{NUMBERS}/{name}.json": orjson.dumps(content) for name, content in numbers.items()}
     return Collected(report, files | {f"{TABLES}/{table.file}": table.data for table in listed})
