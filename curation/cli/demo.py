@@ -96,11 +96,14 @@ def demo(
     step("measures pitfalls", measures.pitfalls, campaign=folder)
     _models(folder)
     _trust(folder, example / "trust")
-    if error := blocked(made):
-        console.say(f"\nNo release is built: {error.what}; {error.fix}")
-    else:
+    error = blocked(made)
+    if not error:
         _release(made)
     step("pages build", pages.build, campaign=folder)
+    if error:
+        console.say(f"\nNo release is built: {error.what}; {error.fix}")
+    else:
+        _say_released(made)
     console.say(f"To look around: cd {folder}; curation status")
 
 
@@ -175,9 +178,13 @@ def _release(campaign: Campaign) -> None:
     step(f"scores baselines --gold {gold}", baselines, [gold])
     show(f"scores predictions --gold {gold} --predictions {path}")
     predictions(gold=[gold], predictions=path)
+
+
+def _say_released(campaign: Campaign) -> None:
+    """Say how many CATs are released, and where."""
     report = read_json(campaign.decisions / "split.json")
     kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
-    console.say(f"\n{amount(kept, 'CAT is', 'CATs are')} released in {release}")
+    console.say(f"\n{amount(kept, 'CAT is', 'CATs are')} released in {folder_of(campaign)}")
 
 
 def _models(folder: Path) -> None:

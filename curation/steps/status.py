@@ -188,8 +188,8 @@ def read_status(campaign: Campaign, pipeline: Sequence[Step]) -> Status:
 def _without_report(
     pipeline: Sequence[Step], steps: Mapping[str, StepStatus]
 ) -> tuple[list[Step], dict[str, StepStatus]]:
-    """The steps without the report, which tells of the others: nothing waits for it."""
-    others = [step for step in pipeline if step.name != "pages"]
+    """The steps without those that only tell of the others: nothing waits for them."""
+    others = [step for step in pipeline if not step.tells]
     return others, {step.name: steps[step.name] for step in others}
 
 

@@ -52,6 +52,7 @@ def pages_step(pipeline: Sequence[Step]) -> Step:
         partial(collecting.settings, pipeline=pipeline, private=False),
         partial(collecting.inputs, private=False),
         partial(_work, pipeline, private=False),
+        tells=True,
     )
 
 
