@@ -12,7 +12,7 @@ import typer
 
 from curation.campaign import Campaign, create_campaign, open_campaign
 from curation.catsets.stereoset import read_cats
-from curation.cli import console, measures, rounds, trust
+from curation.cli import console, measures, pages, rounds, trust
 from curation.cli.decisions import agreement, filter_, split
 from curation.cli.options import Count
 from curation.cli.release import build
@@ -24,6 +24,7 @@ from curation.formats.tables import csv_text
 from curation.records import GOLD_COLUMNS, KINDS, Fields
 from curation.settings import Settings, read_settings
 from curation.steps.importing import import_answers
+from curation.steps.pages.build import REPORT
 from curation.steps.release import statement
 from curation.steps.release.versions import blocked
 from curation.steps.release.versions import folder as folder_of
@@ -100,14 +101,17 @@ def demo(
     step("measures pitfalls", measures.pitfalls, campaign=folder)
     _models(step, folder)
     _trust(step, folder, example / "trust")
-    if error := blocked(made):
+    error = blocked(made)
+    if not error:
+        _release(step, made)
+    step("pages build", pages.build, campaign=folder)
+    if error:
         console.say(f"\nNo release is built: {error.what}; {error.fix}")
     else:
-        _release(step, made)
+        _say_released(made)
     warnings = step.log.read_text("utf-8").count("\nwarning: ")
     console.say(f"All that the commands printed, with {amount(warnings, 'warning')}: {step.log}")
-    if (report := made.root / "8-pages" / "report.html").exists():
-        console.say(f"To read about the results, open in your browser: {report}")
+    console.say(f"To read about the results, open in your browser: {made.pages / REPORT}")
     console.say(f"To look around: cd {folder}; curation status")
 
 
@@ -207,9 +211,13 @@ def _release(step: Steps, campaign: Campaign) -> None:
         file.write(dump_json(shorter))
     step("scores baselines --gold test.json", baselines, [gold])
     step("scores predictions --gold test.json …", predictions, gold=[gold], predictions=path)
+
+
+def _say_released(campaign: Campaign) -> None:
+    """Say how many CATs are released, and where."""
     report = read_json(campaign.decisions / "split.json")
     kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
-    console.say(f"\n{amount(kept, 'CAT is', 'CATs are')} released in {release}")
+    console.say(f"\n{amount(kept, 'CAT is', 'CATs are')} released in {folder_of(campaign)}")
 
 
 def _models(step: Steps, folder: Path) -> None:

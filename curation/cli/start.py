@@ -10,9 +10,9 @@ from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.rounds.progress import Progress
 from curation.settings import PAPER, CampaignSettings, new_settings
-from curation.steps.pipeline import STEPS, bring_up_to_date
+from curation.steps.pipeline import bring_up_to_date, read_status
 from curation.steps.release.statement import write_template
-from curation.steps.status import SHOWN, read_status
+from curation.steps.status import SHOWN
 from curation.steps.step import Step, current, last_run
 
 ASKED = {
@@ -64,13 +64,13 @@ def init(
                 f"write: {folder / '1-terms' / domain.words[0]}; docs/terms.md describes its "
                 "format. An import of published data does not need it"
             )
-    console.say(f"next: cd {folder}; {read_status(campaign, STEPS).next}")
+    console.say(f"next: cd {folder}; {read_status(campaign).next}")
 
 
 def status(campaign: Where = Path(), as_json: Json = False) -> None:
     """Show the state of the campaign, and what to do next."""
     opened = open_campaign(campaign)
-    state = read_status(opened, STEPS)
+    state = read_status(opened)
     if as_json:
         rows = {
             name: [row._asdict() for row in getattr(state, name)]

@@ -1,5 +1,6 @@
 """The downloads of the report: every table of its JSON files as CSV."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +11,9 @@ _PRIVATE = frozenset({("agreement", "annotators")})
 """The tables that mark single people."""
 _TOO_LONG = frozenset({"examples", "read", "cats"})
 """Tables in tables that only quote texts; a release has its CATs as tables."""
+
+
+Rows = dict[tuple[str, ...], list[dict[str, Any]]]
 
 
 class Table(NamedTuple):
@@ -39,7 +43,7 @@ def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     every = dict.fromkeys(column for row in rows for column in row)
     columns = [name for name in every if f"{name}.{ENDS[0]}" not in every]
     text = csv_text([columns, *([row.get(column) for column in columns] for row in rows)])
-    file = f"{name.replace('_', '-')}.csv"
+    file = f"{re.sub('[^a-zA-Z0-9]+', '-', name)}.csv"
     return Table(file, text.encode(), {"file": file, "rows": len(rows), "columns": columns})
 
 
@@ -47,29 +51,45 @@ def _found(
     path: tuple[str, ...], content: Any, above: Mapping[str, Any]
 ) -> Iterator[tuple[tuple[str, ...], list[dict[str, Any]]]]:
     """The tables in a value, outer ones first; rows of inner ones begin with columns ``above``."""
+    inner: Rows = {}
     if _is_table(content):
         content = [{"name": name, **value} for name, value in content.items()]
-    if isinstance(content, Mapping):
-        for name, value in content.items():
-            yield from _found((*path, name), value, above)
-    elif _are_objects(content):
+    if _are_objects(content):
         rows = [{**above, **dict(_cells(row))} for row in content]
         yield path, rows
-        inner: dict[tuple[str, ...], list[dict[str, Any]]] = {}
         for row, cells in zip(content, rows, strict=True):
-            short = {name: cell for name, cell in cells.items() if isinstance(cell, str)}
+            texts = {name: cell for name, cell in cells.items() if isinstance(cell, str)}
             for name, value in row.items():
                 if _are_objects(value) and name not in _TOO_LONG:
-                    for where, those in _found((*path, name), value, short):
-                        inner.setdefault(where, []).extend(those)
-        yield from inner.items()
+                    _add(inner, (*path, name), value, texts)
+    elif _are_named(content):
+        key, named = path[-1], content.items()
+        yield path, [{**above, key: name, **dict(_cells(each, short=True))} for name, each in named]
+        for name, each in named:
+            for part, value in each.items():
+                _add(inner, (*path, part), value, {**above, key: name})
+    elif isinstance(content, Mapping):
+        for name, value in content.items():
+            _add(inner, (*path, name), value, above)
+    yield from inner.items()
+
+
+def _add(inner: Rows, path: tuple[str, ...], value: Any, above: Mapping[str, Any]) -> None:
+    """Add the tables in a value to those of the same place in other objects."""
+    for where, rows in _found(path, value, above):
+        inner.setdefault(where, []).extend(rows)
+
+
+def _are_named(value: Any) -> bool:
+    """Whether a value is an object of objects."""
+    own = list(value.values()) if isinstance(value, Mapping) else []
+    return bool(own) and all(isinstance(each, Mapping) for each in own)
 
 
 def _is_table(value: Any) -> bool:
-    """Whether a value is an object of objects that have no such object in them."""
-    inner = list(value.values()) if isinstance(value, Mapping) else []
-    return bool(inner) and all(
-        isinstance(each, Mapping) and not any(map(_is_table, each.values())) for each in inner
+    """Whether a value is an object of objects that have no object of objects in them."""
+    return _are_named(value) and not any(
+        _are_named(part) for each in value.values() for part in each.values()
     )
 
 
@@ -77,12 +97,21 @@ def _are_objects(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
 
 
-def _cells(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """The columns of an object: intervals in two of them, lists of texts in one."""
+def _cells(
+    row: Mapping[str, Any], before: str = "", *, short: bool = False
+) -> Iterator[tuple[str, Any]]:
+    """The columns of an object: intervals in two of them, lists of texts in one.
+
+    Args:
+        row: the object.
+        before: what the names of columns begin with.
+        short: leave out objects of objects, which are tables of their own.
+    """
     for key, value in row.items():
         name = f"{before}{key}"
         if isinstance(value, Mapping):
-            yield from _cells(value, f"{name}.")
+            if not (short and _are_named(value)):
+                yield from _cells(value, f"{name}.")
         elif not isinstance(value, list):
             yield name, value
         elif len(value) == len(ENDS) and all(isinstance(e, float | int | None) for e in value):

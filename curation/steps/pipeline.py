@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from curation.campaign import Campaign, protect
 from curation.files import CurationError
 from curation.records import StepRun
-from curation.steps import decisions, measures, terms
+from curation.steps import decisions, measures, status, terms
 from curation.steps.pages.build import REPORT, MadePages, pages_step, private_step
 from curation.steps.release import build
 from curation.steps.rounds import fold
@@ -46,6 +46,11 @@ def bring_up_to_date(
     chosen = {BY_NAME[name] for name in names} if names else {*STEPS}
     steps = [step for step in STEPS if step in chosen]
     return run_steps(campaign, *steps, reporter=reporter, tell=tell, named=bool(names))
+
+
+def read_status(campaign: Campaign) -> status.Status:
+    """The state of a campaign: :func:`curation.steps.status.read_status` with all steps."""
+    return status.read_status(campaign, STEPS)
 
 
 def made_steps(campaign: Campaign) -> list[Step]:

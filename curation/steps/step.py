@@ -137,6 +137,7 @@ class Step:
             date, too; otherwise they are not run.
         fixed: whether its results are there and are never rewritten; None if they may be. Only the
             step's own command and ``curation run`` make such results.
+        tells: whether it only tells of the other steps, so that no advice waits for it.
     """
 
     name: str
@@ -153,6 +154,7 @@ class Step:
     alone: Callable[[Campaign], bool] = lambda campaign: False
     takes: "tuple[Step, ...]" = ()
     fixed: Callable[[Campaign], bool] | None = None
+    tells: bool = False
 
     def state(self, campaign: Campaign) -> Fields:
         """What ``is_current`` and ``run_step`` compare."""

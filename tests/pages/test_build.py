@@ -250,6 +250,9 @@ def test_the_public_report_does_not_depend_on_hidden_labels(pair: tuple[Desk, De
     read_from = made[0]["manifest.json"]["pages"]["inputs"]
     assert "7-release/0.1.0/release.json" in read_from
     assert not [name for name in read_from if name[0] in "3456"]
+    whole = b"".join(files(first.root / "8-pages").values())
+    assert not [cat.id for cat in first.cats("test") if f'"{cat.id}"'.encode() in whole]
+    assert [cat.id for cat in first.cats("dev") if f'"{cat.id}"'.encode() in whole]
     # A later setting changes nothing: the version is still hidden. The reveal does.
     first.set(hide="")
     assert hides(first.campaign)
@@ -257,6 +260,28 @@ def test_the_public_report_does_not_depend_on_hidden_labels(pair: tuple[Desk, De
     first.reveal()
     assert not hides(first.campaign)
     assert "numbers/cats.json" in built(first)
+
+
+@pytest.mark.parametrize("level", ["labels", "all"])
+def test_a_cat_that_an_earlier_version_hides_is_not_shown(
+    done: Desk, tmp_path: Path, level: str
+) -> None:
+    desk = done.copy(tmp_path / "c")
+    desk.build("--hide", level)
+    secret, known = desk.cats("test"), desk.cats("dev")
+    desk.set(dev=0.9, version="0.2.0")
+    desk.done("decisions", "split")
+    moved = [cat.id for cat in desk.cats("dev") if cat.id in {each.id for each in secret}]
+    assert moved
+    built(desk)
+    shown = (desk.root / "8-pages/numbers/terms.json").read_text("utf-8")
+    assert not [cat.id for cat in secret if f'"{cat.id}"' in shown]
+    still = {cat.id for cat in desk.cats("dev")}
+    assert {cat.id for cat in known if f'"{cat.id}"' in shown} == {c.id for c in known} & still
+    # What was never built is in no version, and may come to be in test.
+    shutil.rmtree(desk.first)
+    built(desk)
+    assert not (desk.root / "8-pages/numbers/terms.json").exists()
 
 
 def test_a_sealed_version_hides_too(done: Desk, tmp_path: Path) -> None:

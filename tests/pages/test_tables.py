@@ -20,7 +20,17 @@ def test_a_list_of_objects_is_a_table() -> None:
 def test_an_object_of_objects_is_a_table() -> None:
     people = {"a": {"n": 1}, "b": {"n": 2}}
     assert found({"people": people, "n": 3}) == {"x-people.csv": "name,n\na,1\nb,2\n"}
-    assert found({"a": {"b": {"c": {"n": 1}}}}) == {"x-a.csv": "name,c.n\nb,1\n"}
+
+
+def test_objects_with_tables_in_them_have_one_table_of_each_sort() -> None:
+    runs = {
+        "../m/rule": {"lms": 60.0, "all": {"ss": 50.0}, "kinds": {"intra": {"ss": 1.5}}},
+        "other": {"lms": 70.0, "all": {"ss": 51.0}, "kinds": {"intra": {"ss": 2.5}}},
+    }
+    assert found({"runs": runs, "n": 1}) == {
+        "x-runs.csv": "runs,lms,all.ss\n../m/rule,60.0,50.0\nother,70.0,51.0\n",
+        "x-runs-kinds.csv": "runs,name,ss\n../m/rule,intra,1.5\nother,intra,2.5\n",
+    }
 
 
 def test_a_table_in_a_table_says_to_what_it_belongs() -> None:
@@ -42,3 +52,7 @@ def test_people_are_in_the_private_report_only() -> None:
     report = {"annotators": [{"annotator": "p-1", "suspect": True}]}
     assert found(report, "agreement") == {}
     assert [*found(report, "agreement", private=True)] == ["agreement-annotators.csv"]
+
+
+def test_names_of_files_are_plain() -> None:
+    assert [*found({"../a b_c": [{"n": 1}]})] == ["x-a-b-c.csv"]

@@ -13,10 +13,9 @@ from curation.records import GOLDS, Cat, Decision, Item, Rejection
 from curation.settings import CampaignSettings, DecisionSettings, ReleaseSettings, Settings, new_id
 from curation.steps.decisions import agreement_report, kept_without_votes
 from curation.steps.importing import Import, import_stereoset
-from curation.steps.pipeline import bring_up_to_date
+from curation.steps.pipeline import bring_up_to_date, read_status
 from curation.steps.read import read_items
 from curation.steps.source import gold_source
-from curation.steps.status import read_status
 from support.commands import set_to
 from support.expected import fails
 from support.heard import Heard

@@ -15,9 +15,8 @@ from curation.records import Count, Entity
 from curation.settings import CampaignSettings, DomainSettings, Settings, TermSettings, new_id
 from curation.steps import terms
 from curation.steps.importing import import_answers
-from curation.steps.pipeline import bring_up_to_date
+from curation.steps.pipeline import bring_up_to_date, read_status
 from curation.steps.read import read_items, read_terms
-from curation.steps.status import read_status
 from curation.steps.terms import selection
 
 ITEMS = {

@@ -37,6 +37,7 @@ def _write(made: Collected, results: Results, step: str, *, private: bool) -> di
     before = read_manifest(results.folder).steps.get(step)
     there = {results.folder / name for name in (before.outputs if before else ())}
     for old in there.difference(results.staged):
+        refuse_links(old.parent, below=results.folder.parent)
         old.unlink(missing_ok=True)
     return {"files": len(results.staged), "tables": len(made.report.sources["tables"][1])}
 
@@ -51,6 +52,7 @@ def pages_step(pipeline: Sequence[Step]) -> Step:
         partial(collecting.settings, pipeline=pipeline, private=False),
         partial(collecting.inputs, private=False),
         partial(_work, pipeline, private=False),
+        tells=True,
     )
 
 

@@ -17,11 +17,12 @@ import orjson
 from curation.campaign import Campaign
 from curation.files import dump_json, read_json
 from curation.formats.table_words import FIRST, Sections, nearest, read_shipped
-from curation.release.contents import FACTS
+from curation.records import Cat
+from curation.release.contents import FACTS, published
 from curation.steps.pages import made, scores, state, summary, terms
 from curation.steps.read import run_files
 from curation.steps.release import statement, versions
-from curation.steps.release.history import History
+from curation.steps.release.history import History, texts_of
 from curation.steps.source import Source, campaign_source
 from curation.steps.status import UP_TO_DATE
 from curation.steps.step import Reporter, Step, last_run
@@ -73,10 +74,10 @@ def results(campaign: Campaign, *, hidden: bool) -> dict[str, Path]:
         hidden: only what is public while gold labels are hidden.
     """
     facts = released(campaign)
-    built = {"release": facts} if facts else {}
+    public = {"release": facts} if facts else {}
     if hidden:
-        return built
-    return built | {
+        return public
+    return public | {
         "agreement": campaign.decisions / "agreement.json",
         "split": campaign.decisions / "split.json",
         "statistics": campaign.measures / "statistics.json",
@@ -95,15 +96,20 @@ def _is_public(campaign: Campaign, *, private: bool) -> bool:
 def settings(campaign: Campaign, *, pipeline: Sequence[Step], private: bool) -> dict[str, Any]:
     """What the report depends on besides files; the state of the campaign is one of these."""
     hidden = _is_public(campaign, private=private)
-    now = state.numbers(campaign, pipeline, hidden=hidden)
-    shown = _shown(campaign, hidden=True) if hidden else None  # no input, so that no digest tells
+    told = {
+        "state": state.numbers(campaign, pipeline, hidden=hidden),
+        "statement": state.statement(campaign),
+    }
+    shown: list[Cat] = []
+    if hidden:  # the files of what this is made of are not listed
+        told |= _numbers(campaign, hidden=True)
+        shown = _shown(campaign, hidden=True).cats
     return {
         "name": campaign.settings.campaign.name,
         "language": campaign.settings.campaign.language,
         "hidden": hidden,
-        "statement": sha256(dump_json(state.statement(campaign))).hexdigest(),
-        "state": sha256(dump_json(now)).hexdigest(),
-        "cats": sha256(repr(shown.cats).encode()).hexdigest() if shown else "",
+        "numbers": sha256(dump_json(told)).hexdigest(),
+        "cats": sha256(repr(shown).encode()).hexdigest() if shown else "",
     }
 
 
@@ -114,12 +120,9 @@ def inputs(campaign: Campaign, *, private: bool) -> list[Path]:
     manifest.
     """
     hidden = _is_public(campaign, private=private)
-    paths = [
-        *results(campaign, hidden=hidden).values(),
-        *statement.inputs(campaign),
-        *made.inputs(campaign, hidden=hidden),
-    ]
+    paths = [*results(campaign, hidden=hidden).values(), *statement.inputs(campaign)]
     if not hidden:
+        paths += made.inputs(campaign, hidden=False)
         paths += [campaign.decisions / "cats.jsonl", *run_files(campaign)]
     return list(dict.fromkeys(paths))
 
@@ -146,10 +149,14 @@ def collect(
     there = {n: path for n, path in results(campaign, hidden=hidden).items() if path.exists()}
     sources = {name: (campaign.relative(path), read_json(path)) for name, path in there.items()}
     now = state.numbers(campaign, pipeline, hidden=hidden)
-    numbers = {"state": now, **_numbers(campaign, hidden=hidden)}
+    numbers = {
+        "state": now,
+        "statement": state.statement(campaign),
+        **_numbers(campaign, hidden=hidden),
+    }
     if not hidden:
         numbers |= _numbers_of_cats(campaign_source(campaign), reporter)
-    if shown := _shown(campaign, hidden=hidden):
+    if (shown := _shown(campaign, hidden=hidden)).cats:
         numbers["terms"] = terms.numbers(shown, reporter, private=private)
     late = _stale(campaign, pipeline, there, now)
     language, folder = campaign.settings.campaign.language, campaign.relative(campaign.pages)
@@ -178,21 +185,29 @@ def collect_gold(source: Source, reporter: Reporter, *, private: bool) -> Collec
     return _collected(source.split, source.language, "", {}, numbers, private=private)
 
 
-def _shown(campaign: Campaign, *, hidden: bool) -> Source | None:
-    """The CATs that are shown one by one: while gold labels are hidden, dev of a built release."""
+def _shown(campaign: Campaign, *, hidden: bool) -> Source:
+    """The CATs that are shown one by one: while gold labels are hidden, only public ones.
+
+    These are in a built version with their gold labels, and no CAT on their term is hidden, or in
+    test and so will be.
+    """
     source = campaign_source(campaign)
-    if hidden:
-        is_public = released(campaign) is not None
-        source = replace(source, cats=[c for c in source.cats if is_public and c.split == "dev"])
-    return source if source.cats else None
+    if not hidden:
+        return source
+    history = History(campaign)
+    secret = history.unknown
+
+    def names(cat: Cat) -> set[object]:
+        return {cat.id, texts_of(published(cat))}
+
+    closed = {cat.term for cat in source.cats if cat.split == "test" or names(cat) & secret}
+    cats = [c for c in source.cats if c.term not in closed and names(c) & history.public]
+    return replace(source, cats=cats)
 
 
 def _numbers(campaign: Campaign, *, hidden: bool) -> dict[str, Any]:
-    """Numbers that only a campaign has, by the names of their files."""
-    return {
-        "statement": state.statement(campaign),
-        "made": made.numbers(campaign, hidden=hidden),
-    }
+    """Numbers of how a campaign came about, by the names of their files."""
+    return {"made": made.numbers(campaign, hidden=hidden)}
 
 
 def _numbers_of_cats(source: Source, reporter: Reporter) -> dict[str, Any]:
@@ -208,13 +223,15 @@ def _stale(
 ) -> dict[str, str]:
     """Why what a source says is out of date, by its name."""
     states = {name: step["state"] for name, step in now["steps"].items()}
-    outputs = {
+    wrote = {
         step.folder(campaign) / name: step.name
         for step in pipeline
         if (run := last_run(campaign, step))
         for name in run.outputs
     }
-    late = {name: states.get(outputs.get(path, ""), "") for name, path in there.items()}
+    late = {name: states.get(wrote.get(path, ""), "") for name, path in there.items()}
+    if "release" in there and not late["release"]:
+        late["release"] = f"version {there['release'].parent.name}"
     late["made"] = next((s for n in ("answers", "filter") if (s := states[n]) != UP_TO_DATE), "")
     runs = [f"{r['model']}/{r['rule']} {r['state']}" for r in now["scores"]]
     late["scores"] = next((run for run in runs if not run.endswith(UP_TO_DATE)), "")

@@ -89,9 +89,10 @@ def statement(campaign: Campaign) -> dict[str, Any]:
     Returns:
         ``description``, ``warning`` and others as in ``release.json``; ``answers``, each with its
         section, question and text; ``open`` with the open questions of the data statement, and
-        ``attest`` with the keys of those of the trust report.
+        ``attest`` with those of the trust report.
     """
     from curation.steps.release.collecting import warning
+    from curation.trust.protocol.attested import questions
 
     said = read_statement(campaign)
     trust = campaign.trust / "report.json"
@@ -112,5 +113,5 @@ def statement(campaign: Campaign) -> dict[str, Any]:
         **{name: getattr(said, name) for name in ("description", "contact", "takedown", "doi")},
         "answers": answers,
         "open": [question.text for question in QUESTIONS if question.key in missing],
-        "attest": list(report.get("open", ())),
+        "attest": [q.text for q in questions().asked if q.key in report.get("open", ())],
     }

@@ -157,10 +157,10 @@ class History:
 
     def secret(self, golds: Sequence[HiddenGold]) -> list[HiddenGold]:
         """The hidden CATs whose gold labels no other version has published or revealed."""
-        return [gold for gold in golds if not self._public & numbers.names([gold])]
+        return [gold for gold in golds if not self.public & numbers.names([gold])]
 
     @cached_property
-    def _public(self) -> set[object]:
+    def public(self) -> set[object]:
         """By what CATs are recognised whose gold labels are public."""
         public: set[object] = set()
         for version in filter(self.revealed, self.files):
@@ -168,6 +168,13 @@ class History:
         for cat in (cat for place in self.built for cat in place.cats if cat.labelled):
             public |= {cat.id, texts_of(cat)}
         return public
+
+    @cached_property
+    def unknown(self) -> set[object]:
+        """By what CATs are recognised whose gold labels a version hides, also without its file."""
+        known = {name for golds in self.hidden.values() for name in numbers.names(golds)}
+        closed = (place for place in self.built if not self.revealed(place.version))
+        return known | {texts_of(cat) for place in closed for cat in place.cats if not cat.labelled}
 
     @cached_property
     def hidden(self) -> dict[str, Sequence[HiddenGold]]:
