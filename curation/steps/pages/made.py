@@ -22,7 +22,7 @@ from curation.work.manifest import read_manifest
 ALGORITHM = 1
 IMPORTED = "imported"  # the kind of a round that was not opened here
 SHOWN = 4  # the parts of a stage that are shown beside all others together
-_ROUND = ("round.json", "items.jsonl", "labels.jsonl", "answers.jsonl", "rejected.jsonl")
+_LABELLED = ("items.jsonl", "labels.jsonl", "rejected.jsonl")  # they have labels or intents
 
 
 def inputs(campaign: Campaign, *, hidden: bool) -> list[Path]:
@@ -30,12 +30,13 @@ def inputs(campaign: Campaign, *, hidden: bool) -> list[Path]:
 
     Args:
         campaign: the campaign.
-        hidden: without the files that depend on labels' values.
+        hidden: without the files that depend on labels, whose sha256 would be known then.
     """
-    rounds = [campaign.rounds / name / file for name in _rounds(campaign) for file in _ROUND]
-    decisions = campaign.decisions / "decisions.jsonl"
-    decided = [] if hidden else [decisions, _published(campaign)]
-    return [path for path in (_candidates(campaign), *rounds, *decided) if path.exists()]
+    files = ("round.json", "answers.jsonl", *(() if hidden else _LABELLED))
+    paths = [campaign.rounds / name / file for name in _rounds(campaign) for file in files]
+    if not hidden:
+        paths += [campaign.decisions / "decisions.jsonl", _published(campaign)]
+    return [path for path in (_candidates(campaign), *paths) if path.exists()]
 
 
 def numbers(campaign: Campaign, *, hidden: bool) -> dict[str, Any]:
