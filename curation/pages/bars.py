@@ -29,7 +29,7 @@ class Dot(NamedTuple):
 
 
 class Days(NamedTuple):
-    """A step line: its path in a picture of 100 by 100, and the day with the most answers."""
+    """A step line: its path in a plot of 100 by 100, and the day with the most answers."""
 
     path: str
     top: Any

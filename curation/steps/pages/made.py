@@ -79,7 +79,7 @@ def _candidates(campaign: Campaign) -> Path:
 
 
 def _published(campaign: Campaign) -> Path:
-    """The labels in the release, which bear pseudonyms; only if it is there, people are named."""
+    """The labels in the release, which have pseudonyms; only if it is there, people are named."""
     return versions.folder(campaign) / "annotations.csv"
 
 
