@@ -4,13 +4,14 @@
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from curation.files import shipped
-from curation.pages import bars
+from curation.pages import bars, dots, terms
 from curation.pages.sourced import FILTERS, wrap
 
 ALGORITHM = 1
@@ -31,6 +32,8 @@ class Report(NamedTuple):
             templates use; a file that is not there is missing.
         stale: why what a source says is out of date, by the source's name.
         private: whether votes, hidden gold labels and what writers meant are shown.
+        hidden: whether gold labels are hidden, so that all about them comes from the release.
+        data_language: the language of the CATs; by default that of the strings.
     """
 
     name: str
@@ -39,6 +42,8 @@ class Report(NamedTuple):
     sources: Mapping[str, tuple[str, Any]]
     stale: Mapping[str, str] = {}
     private: bool = False
+    hidden: bool = False
+    data_language: str = ""
 
 
 def files(report: Report) -> Iterator[tuple[str, bytes]]:
@@ -49,7 +54,9 @@ def files(report: Report) -> Iterator[tuple[str, bytes]]:
         for name in SECTIONS
     )
     given["made"] = [(name, html) for name, html in made if html]
-    yield "report.html", environment.get_template("report.html").render(given).encode()
+    pages = [("report.html", environment.get_template("report.html").render(given))]
+    for path, page in chain(pages, terms.files(environment, given)):
+        yield path, terms.slim(page).encode()
 
 
 def _environment() -> Environment:
@@ -61,7 +68,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= FILTERS
-    made.globals |= {"bars": bars}
+    made.globals |= {"bars": bars, "choosing": terms.choosing, **dots.PICTURES}
     return made
 
 
@@ -74,4 +81,5 @@ def _given(report: Report) -> dict[str, Any]:
         "direction": report.texts["page"]["direction"],
         "style": "".join(file.read_text("utf-8") for file in STYLE),
         "of": sources.get,
+        "data_language": report.data_language or report.language,
     }

@@ -81,7 +81,7 @@ def compact(report: Comparison) -> Fields:
     for row in shifts:
         del row["p_holm"]
     whole = report._asdict() | {"runs": runs, "groups": groups, "shifts": shifts}
-    small: Fields = _rounded(whole)
+    small: Fields = rounded(whole)
     return small
 
 
@@ -113,12 +113,13 @@ def _by_kind(group: Ranking) -> list[Fields]:
     return tables
 
 
-def _rounded(value: Any) -> Any:
+def rounded(value: Any) -> Any:
+    """Named tuples as objects, and numbers with six significant digits, at any depth."""
     value = value._asdict() if hasattr(value, "_asdict") else value
     if isinstance(value, dict):
-        return {key: _rounded(inner) for key, inner in value.items()}
+        return {key: rounded(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [*map(_rounded, value)]
+        return [*map(rounded, value)]
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 

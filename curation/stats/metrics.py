@@ -194,18 +194,22 @@ def over_terms(part: pd.DataFrame) -> dict[str, Any]:
     """
     means = part.groupby("term", sort=True)[["meaningful", "stereotype"]].mean()
     lms, ss = 50 * means["meaningful"].to_numpy(), 100 * means["stereotype"].to_numpy()
-    few = {"few_terms": len(means) < FEW}
-    return {**cell(lms, ss, cats=len(part)), **_sizes(part), **few}
+    sizes = {"cats": len(part), "terms": len(means), "ties": int(part["ties"].sum())}
+    return {**cell(lms, ss, cats=len(part)), **sizes, "few_terms": len(means) < FEW}
 
 
-def _of_term(part: pd.DataFrame) -> dict[str, Any]:
-    lms, ss = 50 * part["meaningful"].to_numpy(), 100 * part["stereotype"].to_numpy()
-    return {**cell(lms, ss, cats=len(part), of_term=True), **_sizes(part)}
-
-
-def _sizes(part: pd.DataFrame) -> dict[str, int]:
-    terms = int(part["term"].nunique())
-    return {"cats": len(part), "terms": terms, "ties": int(part["ties"].sum())}
+def _of_terms(part: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """A cell of ``results`` for each term."""
+    codes, names = part["term"].factorize(sort=True)
+    order = np.argsort(codes, kind="stable")
+    begins = np.flatnonzero(np.diff(codes[order])) + 1
+    columns = (part[name].to_numpy()[order] for name in ("meaningful", "stereotype", "ties"))
+    cells = {}
+    for name, *own in zip(names, *(np.split(column, begins) for column in columns), strict=True):
+        meaningful, stereotype, ties = own
+        values = cell(50 * meaningful, 100 * stereotype, cats=len(ties), of_term=True)
+        cells[str(name)] = values | {"cats": len(ties), "terms": 1, "ties": int(ties.sum())}
+    return cells
 
 
 def results(table: pd.DataFrame, *, model: str, overall: bool = False) -> dict[str, Any]:
@@ -257,5 +261,5 @@ def _cells(part: pd.DataFrame) -> dict[str, Any]:
     return {
         "overall": over_terms(part),
         "domains": {str(name): over_terms(rows) for name, rows in part.groupby("domain")},
-        "terms": {str(name): _of_term(rows) for name, rows in part.groupby("term")},
+        "terms": _of_terms(part),
     }

@@ -399,6 +399,7 @@ def baselines(
     tier: int | None = None,
     ties: Ties = "half",
     sentiment: Path | None = None,
+    overall: bool = False,
     reporter: Reporter = QUIET,
 ) -> list[Fields]:
     """IdealLM, StereotypedLM, RandomLM, and baselines that use the surface of texts only.
@@ -410,6 +411,7 @@ def baselines(
         sentiment: a file of predictions with the sentiment of each sentence, higher being more
             positive. By default the scores that the step sentiment kept, if the campaign's settings
             name a classifier; otherwise VADER, for English.
+        overall: as for ``metrics.results``.
         reporter: receives warnings.
 
     Returns:
@@ -431,7 +433,9 @@ def baselines(
                 "run «curation measures sentiment», or give a file with --sentiment",
             )
     values = read_sentiment(sentiment, source.cats, reporter=reporter) if sentiment else None
-    found = baseline_results(source.cats, language=source.language, ties=ties, sentiment=values)
+    found = baseline_results(
+        source.cats, language=source.language, ties=ties, sentiment=values, overall=overall
+    )
     about = {"tier": tier, "original_targets": source.original_targets}
     return [{**result, **about} for result in found]
 
