@@ -66,11 +66,12 @@ def numbers(campaign: Campaign, *, hidden: bool) -> dict[str, Any]:
     }
     if not hidden:
         stages += [_labels(campaign), _kept(campaign), _split(campaign)]
-        made |= {"doubtful": _doubtful(campaign), "pitfalls": _pitfalls(campaign)}
-        made |= {
-            "enough_alpha": campaign.settings.trust.agreement,
-            "named": _published(campaign).exists(),
-        }
+    made |= {
+        "doubtful": None if hidden else _doubtful(campaign),
+        "pitfalls": None if hidden else _pitfalls(campaign),
+        "enough_alpha": campaign.settings.trust.agreement,
+        "named": not hidden and _published(campaign).exists(),
+    }
     return made | {"stages": [stage for stage in stages if stage and stage["of"]]}
 
 
