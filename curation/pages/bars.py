@@ -29,7 +29,7 @@ class Dot(NamedTuple):
 
 
 class Days(NamedTuple):
-    """A step line: its path in a picture of 100 by 100, and the day with the most answers."""
+    """A step line: its path in a plot of 100 by 100, and the day with the most answers."""
 
     path: str
     top: Any
@@ -108,10 +108,10 @@ def axis(values: Iterable[Any], low: float = 0.0, high: float | None = None) -> 
 
 
 class Alphas(NamedTuple):
-    """Alpha of a group: of all labels, and of stereotype against anti-stereotype alone."""
+    """Alpha of a group: of its CATs, and of all items with enough labels, None if unknown."""
 
-    all: Any
-    two: Any
+    kept: Any
+    decided: Any
     ends: list[float]
 
 
@@ -119,15 +119,14 @@ def alphas(agreement: Any) -> list[Alphas]:
     """The rows of agreement.json that are shown: all CATs, each kind, each domain."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for row in agreement["measures"] if agreement else ():
-        is_shown = row["measure"] == "alpha" and row["scope"] == "decided"
-        if is_shown and row["by"] in ("overall", "kind", "domain") and row["value"] is not None:
-            rows.setdefault((row["by"], row["group"]), {})[row["classes"]] = row
+        if row["measure"] == "alpha" and row["classes"] == "all" and row["value"] is not None:
+            rows.setdefault((row["by"], row["group"]), {})[row["scope"]] = row
     made = []
     for by in ("overall", "kind", "domain"):
         for (kind, _), found in rows.items():
-            if kind == by and "all" in found:
+            if kind == by and "kept" in found:
                 ends = [end for row in found.values() for end in _ends(row["value"], row["ci"])]
-                made.append(Alphas(found["all"], found.get("stereo/anti"), ends))
+                made.append(Alphas(found["kept"], found.get("decided"), ends))
     return made
 
 

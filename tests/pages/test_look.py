@@ -26,24 +26,26 @@ def build(campaign: Path, language: str) -> Path:
 def test_everybody_can_read_the_report(
     browser: Any, axe: str, finished: Path, language: str, direction: str
 ) -> None:
-    page_file = build(finished, language)
-    for width, scheme in LOOKS:
-        asked, errors = list[str](), list[str]()
-        context = browser.new_context(
-            viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True
-        )
-        page = context.new_page()
-        page.on("request", lambda request, to=asked: to.append(request.url))
-        page.on("console", lambda message, to=errors: to.append(message.text))
-        page.goto(page_file.as_uri())
-        assert page.evaluate("document.documentElement.dir") == direction
-        assert asked == [page_file.as_uri()]
-        assert violations(page, axe) == [], (width, scheme)
-        for fold in page.query_selector_all("summary"):
-            fold.click()
-        assert violations(page, axe) == [], (width, scheme, "open folds")
-        assert errors == []
-        context.close()
+    report = build(finished, language)
+    term = min(report.parent.glob("terms/*.html"))
+    for file in (report, report.with_name("cats.html"), term):
+        for width, scheme in LOOKS if file == report else LOOKS[::3]:
+            asked, errors = list[str](), list[str]()
+            context = browser.new_context(
+                viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True
+            )
+            page = context.new_page()
+            page.on("request", lambda request, to=asked: to.append(request.url))
+            page.on("console", lambda message, to=errors: to.append(message.text))
+            page.goto(file.as_uri())
+            assert page.evaluate("document.documentElement.dir") == direction
+            assert violations(page, axe) == [], (file.name, width, scheme)
+            for fold in page.query_selector_all("summary"):
+                fold.click()
+            assert violations(page, axe) == [], (file.name, width, scheme, "open folds")
+            assert asked == [file.as_uri()]
+            assert errors == []
+            context.close()
 
 
 def test_each_entry_of_the_contents_leads_to_a_section(browser: Any, finished: Path) -> None:

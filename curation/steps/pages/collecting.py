@@ -24,7 +24,7 @@ from curation.steps.read import run_files
 from curation.steps.release import statement, versions
 from curation.steps.release.history import History, texts_of
 from curation.steps.source import Source, campaign_source
-from curation.steps.status import UP_TO_DATE
+from curation.steps.status import NOT_YET, UP_TO_DATE
 from curation.steps.step import Reporter, Step, last_run
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def _stale(
     late["made"] = next((s for n in ("answers", "filter") if (s := states[n]) != UP_TO_DATE), "")
     runs = [f"{r['model']}/{r['rule']} {r['state']}" for r in now["scores"]]
     late["scores"] = next((run for run in runs if not run.endswith(UP_TO_DATE)), "")
-    return {name: why for name, why in late.items() if why not in ("", UP_TO_DATE)}
+    return {name: why for name, why in late.items() if why not in ("", UP_TO_DATE, NOT_YET)}
 
 
 def _collected(
