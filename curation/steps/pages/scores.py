@@ -6,10 +6,12 @@ All of it is computed by the functions behind ``curation scores compare``, ``bas
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.files import CurationError
 from curation.records import Fields
+from curation.scores.run_folder import CHOICE, COMPARISONS, RUN, SCORES, has_runs
 from curation.steps.step import QUIET, Reporter
 
 if TYPE_CHECKING:
@@ -35,8 +37,8 @@ def numbers(source: "Source", reporter: Reporter = QUIET) -> dict[str, Any]:
         ``published``: what ``curation scores published --json`` has, if the CATs are StereoSet's
         and a run is of a printed model. A part that is not there is missing.
     """
-    from curation.scores.run_folder import has_runs
     from curation.scores.tables import rounded
+    from curation.steps.scores.compare import compare
 
     if not source.cats:
         return {}
@@ -47,7 +49,7 @@ def numbers(source: "Source", reporter: Reporter = QUIET) -> dict[str, Any]:
     parts: dict[str, Callable[[], Any]] = {"baselines": lambda: _baselines(shown, reporter)}
     if has_runs(source.scores):
         parts |= {
-            "scores": lambda: _scores(_compare(shown, reporter)),
+            "scores": lambda: _scores(compare(shown, partial=True, reporter=reporter)),
             "published": lambda: _published(shown),
         }
     made = {}
@@ -59,10 +61,16 @@ def numbers(source: "Source", reporter: Reporter = QUIET) -> dict[str, Any]:
     return {name: content for name, content in made.items() if content}
 
 
-def _compare(source: "Source", reporter: Reporter) -> "Comparison":
-    from curation.steps.scores.compare import compare
-
-    return compare(source, partial=True, reporter=reporter)
+def inputs(source: "Source") -> list[Path]:
+    """The files that these numbers are computed from, as far as they are there."""
+    names = (RUN, SCORES, COMPARISONS, CHOICE)
+    runs = [path for name in names for path in sorted(source.scores.glob(f"*/*/{name}"))]
+    if source.campaign is None:
+        return [*source.gold, *runs]
+    decisions, measures = source.campaign.decisions, source.campaign.measures
+    own = [decisions / "cats.jsonl", decisions / "agreement.json"]
+    own.append(measures / "sentiment_scores.json")
+    return [path for path in [*own, *runs] if path.exists()]
 
 
 def _scores(report: "Comparison") -> Fields:
