@@ -1,6 +1,6 @@
-"""Pictures of models: dots with intervals on one axis, dots over the surface of icat, pairs, sizes.
+"""Plots of models: dots with intervals on one axis, dots over the surface of icat, pairs, sizes.
 
-The functions only find places. Each keeps the numbers that it shows, so that the picture can name
+The functions only find places. Each keeps the numbers that it shows, so that the plot can name
 their file and key. In lists of dots x is in per cent of the width, elsewhere in pixels.
 """
 
@@ -15,7 +15,7 @@ from curation.records import KINDS
 
 EVEN = 50.0  # the ss of a model that prefers neither
 LANE = 28.0  # pixels, the height of a row
-SMALL = 360.0  # the width of a picture that fits a telephone
+SMALL = 360.0  # the width of a plot that fits a phone
 RULES = ("rule_text", "says", "rules")  # what says by which rule an entry is scored
 Path = Sequence[str]
 Ticks = list[tuple[float, str]]
@@ -56,7 +56,7 @@ class Dots(NamedTuple):
 
 
 def at(entry: Any, path: Iterable[Any]) -> Any:
-    """What lies behind some keys; None if there is nothing."""
+    """The value behind some keys; None if there is none."""
     for key in path:
         if entry is None or key not in raw(entry):
             return None
@@ -161,7 +161,7 @@ def _ticks(scale: Scale, most: int) -> Ticks:
 
 
 def kind_paths() -> list[Path]:
-    """Where the cell of each kind of CAT is."""
+    """The place of the cell of each kind of CAT."""
     return [["kinds", kind, "overall"] for kind in KINDS]
 
 
@@ -266,7 +266,7 @@ def _beside(
     taken: Sequence[tuple[float, float, float]],
     width: float,
 ) -> tuple[float, str]:
-    """Where a name begins, and how it is anchored; "" if other names or points are there."""
+    """The begin of a name and its anchor; "" if other names or points are there."""
     for anchor, begin in (("start", own[0] + 8), ("end", own[0] - 8 - long)):
         free = all(b < begin or a > begin + long or abs(y - own[1]) > 11 for a, b, y in taken)
         if free and LEFT < begin < width - long:
@@ -370,4 +370,4 @@ PICTURES = {
     each.__name__: each
     for each in (at, by_size, cells, dots, kind_paths, lists, span_of, surface, triangle)
 }
-"""What templates take, by name."""
+"""The functions that templates use, by name."""

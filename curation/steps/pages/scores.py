@@ -27,8 +27,8 @@ def numbers(source: "Source", reporter: Reporter = QUIET) -> dict[str, Any]:
     """The files of numbers about models, by name.
 
     Args:
-        source: a campaign or gold files. Of a campaign the test CATs are used; all, if there is no
-            test CAT.
+        source: a campaign or gold files. A campaign's test CATs are used, or all of its CATs if it
+            has no test CAT.
         reporter: receives a warning for each part that cannot be computed, with the reason.
 
     Returns:
@@ -141,7 +141,7 @@ def _group(group: "Ranking") -> Fields:
 
 
 VERDICTS = ("holds", "unsure", "open")
-"""Of a test: p is small; it is, but may be wrong; the models cannot be told apart."""
+"""The verdicts of a test: p is small; p is small and may be wrong; p is not small."""
 
 
 def _pairs(rows: Sequence["Difference"], models: Sequence[str]) -> list[Fields]:
