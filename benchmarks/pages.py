@@ -71,7 +71,7 @@ def main() -> None:
         gold.write_bytes(gzip.decompress(packed.read_bytes()))
         cats = read_cats(gold)
         write_runs(scores, cats, given.models)
-        words = ["pages", "build", "--gold", gold, "--scores", scores, "--out", out]
+        words = ["pages", "build", "--gold", gold, "--scores", scores, "--to", out]
         before, start = os.times(), time.perf_counter()
         subprocess.run([sys.executable, "-m", "curation", *map(str, words)], check=True)
         wall, after = time.perf_counter() - start, os.times()
