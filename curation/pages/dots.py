@@ -191,7 +191,7 @@ def cells(
 LEFT, EDGE, BOTTOM = 44.0, 10.0, 34.0  # pixels around the surface
 STEPS = 60  # of a contour line
 CROSSES = 8  # with more models than this, intervals would hide the points
-LETTER = 6.6  # pixels
+LETTER = 7.4  # pixels
 
 
 class Point(NamedTuple):
