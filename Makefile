@@ -7,6 +7,7 @@ PYTHON ?= python3
 VENV ?= .venv
 IN = $(VENV)/bin
 WEB = curation/rounds/platforms/web
+STYLES = data/pages/tokens.css $(WEB)/static/style.css curation/pages/static/report.css
 # Many tests start a process. Without bytecode files, each would compile all modules again.
 export PYTHONDONTWRITEBYTECODE =
 
@@ -31,9 +32,9 @@ test-outside: $(VENV)/test.ready browser office
 
 check: $(VENV)/test.ready
 	$(IN)/ruff format --check
-	$(IN)/djlint --check --quiet $(WEB)/templates
+	$(IN)/djlint --check --quiet $(WEB)/templates curation/pages/templates
 	$(IN)/js-beautify -b collapse,preserve-inline -n $(WEB)/static/curation.js | diff $(WEB)/static/curation.js -
-	$(IN)/css-beautify --space-around-combinator -n $(WEB)/static/style.css | diff $(WEB)/static/style.css -
+	for f in $(STYLES); do $(IN)/css-beautify --space-around-combinator -n $$f | diff $$f - || exit; done
 	$(IN)/ruff check
 	$(IN)/mypy
 

@@ -201,10 +201,11 @@ PRIVATE = (
     "6-trust/runs/*/*/rejected.jsonl",
     "7-release/gold-*.jsonl",
     "7-release/given-out.jsonl",
+    "8-pages/private/",
 )
 """Files that only their owner may read: what people sent, what writers meant, who is excluded, what
-people have earned, their names and links, hidden gold labels, and which values about these were
-given out."""
+people have earned, their names and links, hidden gold labels, which values about these were given
+out, and the report that shows them."""
 NOTE = "# raw answers, and what writers meant, stay on this machine (docs/campaign.md, Privacy)"
 IGNORED = (*PRIVATE, "tasks/", "1-terms/answers/", ".lock*", ".web.lock*", ".*.tmp")
 

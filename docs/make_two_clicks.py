@@ -17,9 +17,8 @@ from playwright.sync_api import Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from rounds.platforms.conftest import CHROMIUM
-
 from curation.rounds.platforms.label_studio import client, local
+from support.browsers import CHROMIUM
 from support.label_studio import CONFIG, data, fill_sign_up, free_port
 
 PICTURE = Path(__file__).with_name("images") / "two-clicks.png"

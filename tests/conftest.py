@@ -108,6 +108,23 @@ def peers() -> Iterator[Worker]:
 
 
 @pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A Chromium, driven by Playwright."""
+    from support.browsers import chromium
+
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script of axe-core, which finds what keeps people from using a page."""
+    from support.browsers import AXE, node_package
+
+    return (node_package(AXE) / "axe.min.js").read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
 def consumers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """A process that reads releases with other libraries, in an environment of its own."""
     with outside.readers(tmp_path_factory.mktemp("caches")) as process:

@@ -5,15 +5,34 @@ from pathlib import Path
 from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Where, command_group
-from curation.steps.pipeline import bring_up_to_date
+from curation.steps.pages.build import build_gold
+from curation.steps.pipeline import build_pages
+from curation.text.wording import amount
 
 app = command_group("The report: pages that everybody can read.")
 
 
 @app.command()
-def build(campaign: Where = Path()) -> None:
-    """Write 8-pages/report.html: what was made, what it measures, how far it may be trusted."""
-    opened = open_campaign(campaign)
-    with opened.lock():
-        bring_up_to_date(opened, "pages", reporter=console)
-    console.say(str(opened.pages / "report.html"))
+def build(
+    gold: list[Path] | None = None,
+    scores: Path = Path("scores"),
+    to: Path = Path("pages"),
+    private: bool = False,
+    campaign: Where = Path(),
+) -> None:
+    """Write the report: what was made, what it measures, how far it may be trusted.
+
+    It is 8-pages/report.html of a campaign, with tables and numbers beside it. What cannot be
+    brought up to date is marked.
+
+    Options:
+        to (DIR): With --gold: the folder to write to.
+        private: Also show what is hidden and what writers meant: write 8-pages/private/.
+    """
+    if gold:
+        made = build_gold(gold, to, scores=scores, private=private, reporter=console)
+    else:
+        opened = open_campaign(campaign)
+        with opened.lock():
+            made = build_pages(opened, private=private, reporter=console)
+    console.say(f"{made.page} ({amount(len(made.files), 'file')} in its folder)")

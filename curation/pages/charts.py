@@ -1,11 +1,11 @@
-"""What all pictures share: the scale of an axis. Pictures are SVG, which templates write."""
+"""What all plots share: the scale of an axis. Plots are SVG, which templates write."""
 
 import math
 from typing import NamedTuple
 
 
 class Scale(NamedTuple):
-    """An axis: values from ``low`` to ``high`` lie from ``begin`` to ``end`` in the picture."""
+    """An axis: values from ``low`` to ``high`` lie from ``begin`` to ``end`` in the plot."""
 
     low: float
     high: float
@@ -13,7 +13,7 @@ class Scale(NamedTuple):
     end: float
 
     def at(self, value: float) -> float:
-        """Where a value lies, rounded to hundredths; values beyond an end lie at the end.
+        """The place of a value, rounded to hundredths; values beyond an end are at the end.
 
         >>> Scale(0, 100, 0, 300).at(50)
         150.0

@@ -4,16 +4,19 @@
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from curation.pages import dots
+from curation.files import shipped
+from curation.pages import bars, dots, terms
 from curation.pages.sourced import FILTERS, wrap
 
 ALGORITHM = 1
 HERE = Path(__file__).parent
+STYLE = (shipped("data", "pages", "tokens.css"), HERE / "static" / "report.css")
 SECTIONS = ("summary", "made", "scores", "trust", "terms", "statement")
 """The sections of the page in their order; each has a template of its name."""
 
@@ -29,6 +32,8 @@ class Report(NamedTuple):
             templates use; a file that is not there is missing.
         stale: why what a source says is out of date, by the source's name.
         private: whether votes, hidden gold labels and what writers meant are shown.
+        hidden: whether gold labels are hidden, so that all about them comes from the release.
+        data_language: the language of the CATs; by default that of the strings.
     """
 
     name: str
@@ -37,12 +42,21 @@ class Report(NamedTuple):
     sources: Mapping[str, tuple[str, Any]]
     stale: Mapping[str, str] = {}
     private: bool = False
+    hidden: bool = False
+    data_language: str = ""
 
 
 def files(report: Report) -> Iterator[tuple[str, bytes]]:
     """All files of the report: the path of each in its folder, and what is in it."""
-    page = _environment().get_template("report.html").render(_given(report))
-    yield "report.html", page.encode()
+    environment, given = _environment(), _given(report)
+    made = (
+        (name, environment.get_template(f"section_{name}.html").render(given).strip())
+        for name in SECTIONS
+    )
+    given["made"] = [(name, html) for name, html in made if html]
+    pages = [("report.html", environment.get_template("report.html").render(given))]
+    for path, page in chain(pages, terms.files(environment, given)):
+        yield path, terms.slim(page).encode()
 
 
 def _environment() -> Environment:
@@ -54,7 +68,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= FILTERS
-    made.globals |= dots.PICTURES
+    made.globals |= {"bars": bars, "choosing": terms.choosing, **dots.PICTURES}
     return made
 
 
@@ -65,7 +79,7 @@ def _given(report: Report) -> dict[str, Any]:
         "report": report,
         "t": report.texts,
         "direction": report.texts["page"]["direction"],
-        "sections": SECTIONS,
-        "style": (HERE / "static" / "report.css").read_text("utf-8"),
+        "style": "".join(file.read_text("utf-8") for file in STYLE),
         "of": sources.get,
+        "data_language": report.data_language or report.language,
     }

@@ -75,7 +75,7 @@ def pairs(node: Sourced) -> Iterator[tuple[str, Any]]:
 
 
 def place(node: Sourced, of: str = "", times: float = 1) -> Markup:
-    """The attributes that say where a number comes from, for an element of a picture.
+    """The attributes that say where a number comes from, for an element of a plot.
 
     Args:
         node: the number, or what is counted.
@@ -112,7 +112,8 @@ def span(ends: Sourced | None, digits: int = 1, *, times: float = 1) -> str:
     if ends is None:
         return NONE
     low, high = (number(end, digits, times=times) for end in ends)
-    return Markup("{}\u202fto\u202f{}").format(low, high) if low != NONE else NONE
+    made = Markup('<bdi dir="ltr">{}\u202fto\u202f{}</bdi>').format(low, high)
+    return made if low != NONE else NONE
 
 
 def fill(text: str, **values: Any) -> Markup:
@@ -124,7 +125,23 @@ def fill(text: str, **values: Any) -> Markup:
     return Markup.escape(text).format(**values)
 
 
+def votes(node: Sourced | None) -> str:
+    """Numbers of votes in one element, as «4 · 1 · 0»; «–» if there are none."""
+    if node is None:
+        return NONE
+    shown = " · ".join(f"{n}" for n in node._raw)
+    return Markup("<span {}>{}</span>").format(place(node, "values"), shown)
+
+
+def within(html: str, node: Sourced) -> Markup:
+    """Elements of one file, in one that names the file for all of them."""
+    name = Markup(' data-file="{}"').format(node._file)
+    return Markup("<div{}>{}</div>").format(name, Markup(html.replace(name, "")))  # noqa: S704
+
+
 FILTERS = {
+    "within": within,
+    "votes": votes,
     "fill": fill,
     "number": number,
     "count": count,

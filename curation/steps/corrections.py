@@ -9,8 +9,8 @@ from curation.records import GOLD_COLUMNS, Association, Correction, Fields, Item
 from curation.rounds import people, plan
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.steps import read
-from curation.steps.people import cats_of, count_all, recompute
-from curation.steps.pipeline import made_steps
+from curation.steps.people import cats_of, count_all
+from curation.steps.pipeline import made_steps, recompute
 from curation.steps.release import versions
 from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.fold import ANSWERS, folded_answers

@@ -14,14 +14,15 @@ from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.forms import file_row
 from curation.rounds.answers.rows import column, text_of
 from curation.steps import read
-from curation.steps.pipeline import STEPS, made_steps
+from curation.steps.pages.build import delete_private
+from curation.steps.pipeline import PAGES, STEPS, made_steps, recompute
 from curation.steps.read import read_items, read_labels
 from curation.steps.release import versions
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import ANSWERS
 from curation.steps.rounds.quality import about_removed
 from curation.steps.rounds.round_status import open_platform
-from curation.steps.step import QUIET, Reporter, Step, current, last_run, run_steps
+from curation.steps.step import QUIET, Reporter, current, last_run, run_steps
 from curation.text.times import now
 from curation.work.manifest import MANIFEST, SEGMENTS, read_manifest
 
@@ -227,6 +228,8 @@ def decide_on_person(
     )
     with writing(round_files.standing_file(campaign), private=True) as file:
         file.writelines(map(dump_line, decisions))
+    if delete_private(campaign):
+        reporter.note("8-pages/private/ is deleted: build it again if you need it")
     erased = erase(campaign, person, reporter=reporter) if action == "erase" else 0
     failure = recompute(campaign, computed, reporter)
     if failure and action == "erase":  # old results come from answers that must not be kept
@@ -244,6 +247,9 @@ def decide_on_person(
         released_in = {version: versions.Held(0, 0) for version in held}
         released_in |= versions.holding(campaign, lost | items, person)
     kept = set[str]() if failure or not delete else {item.id for item in read_items(campaign)}
+    deleted = versions.delete_versions(campaign, held, kept) if delete else []
+    if deleted and PAGES in computed:  # it has facts of the last version
+        recompute(campaign, [PAGES], reporter)
     return Change(
         person=person,
         action=action,
@@ -254,7 +260,7 @@ def decide_on_person(
         cats_won=sorted(cats_now - cats),
         released_in=dict(sorted(released_in.items())),
         theirs=[] if action == "readmit" else list(held),
-        deleted=versions.delete_versions(campaign, held, kept) if delete else [],
+        deleted=deleted,
     )
 
 
@@ -291,17 +297,6 @@ def _check_action(person: str, action: Action, state: str) -> None:
         raise CurationError(f"{person} is not excluded", "there is nothing to take back")
     if action == "exclude" and state == "excluded":
         raise CurationError(f"{person} is excluded already", "--undo lets the person in again")
-
-
-def recompute(campaign: Campaign, steps: list[Step], reporter: Reporter) -> str:
-    """Bring each step up to date, even if another one fails; gives the first error's text."""
-    errors = []
-    for step in steps:
-        try:
-            run_steps(campaign, step, reporter=reporter)
-        except CurationError as error:
-            errors.append(error.what)
-    return errors[0] if errors else ""
 
 
 def _delete_old(campaign: Campaign) -> None:
@@ -354,8 +349,9 @@ def count_all(campaign: Campaign) -> Fields:
         "CATs": decided.counts["items_kept"] if decided else 0,
         "items_without_enough_labels": decided.counts.get("too_few_labels", 0) if decided else 0,
     }
-    if runs["agreement"]:
-        report: Agreement = read_json(campaign.decisions / "agreement.json")
+    path = campaign.decisions / "agreement.json"
+    if runs["agreement"] and path.exists():  # it may have been deleted after an erasure
+        report: Agreement = read_json(path)
         for row in report["measures"]:
             if row["by"] == "overall" and row["measure"] == "alpha":
                 counts[f"alpha, {row['scope']}, {row['classes']}"] = row["value"]

@@ -1,11 +1,12 @@
 """The pipeline: all steps as one ordered list. Each is declared beside its functions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from curation.campaign import Campaign
+from curation.campaign import Campaign, protect
+from curation.files import CurationError
 from curation.records import StepRun
 from curation.steps import decisions, measures, terms
-from curation.steps.pages.build import pages_step
+from curation.steps.pages.build import REPORT, MadePages, pages_step, private_step
 from curation.steps.release import build
 from curation.steps.rounds import fold
 from curation.steps.step import QUIET, Reporter, Step, last_run, run_steps, with_needs
@@ -25,7 +26,9 @@ _BEFORE_PAGES = (
     report.TRUST,
     build.RELEASE,
 )
-STEPS: tuple[Step, ...] = (*_BEFORE_PAGES, pages_step(_BEFORE_PAGES))
+PAGES = pages_step(_BEFORE_PAGES)
+PRIVATE_PAGES = private_step(PAGES, _BEFORE_PAGES)
+STEPS: tuple[Step, ...] = (*_BEFORE_PAGES, PAGES)
 BY_NAME = {step.name: step for step in STEPS}
 
 
@@ -53,3 +56,35 @@ def made_steps(campaign: Campaign) -> list[Step]:
     made = [fold.ANSWERS, *(s for s in STEPS if not s.fixed and last_run(campaign, s))]
     needed = {other for step in made for other in with_needs(step)[:-1]}
     return [step for step in STEPS if step in {*made} - needed]
+
+
+def recompute(campaign: Campaign, steps: Sequence[Step], reporter: Reporter) -> str:
+    """Bring each step up to date, even if another one fails; gives the first error's text."""
+    errors = []
+    for step in steps:
+        try:
+            run_steps(campaign, step, reporter=reporter)
+        except CurationError as error:
+            errors.append(error.what)
+    return errors[0] if errors else ""
+
+
+def build_pages(
+    campaign: Campaign, *, private: bool = False, reporter: Reporter = QUIET
+) -> MadePages:
+    """Write the report, after what can be brought up to date of the results that are there.
+
+    The report marks what is out of date. Call it only under the campaign's lock.
+
+    Args:
+        campaign: the campaign.
+        private: write ``8-pages/private/``, with what is hidden and what writers meant.
+        reporter: where warnings and progress go.
+    """
+    made = made_steps(campaign) if campaign.round_names() else []
+    if problem := recompute(campaign, [step for step in made if step is not PAGES], reporter):
+        reporter.warn(f"not all results are up to date, and the report marks those: {problem}")
+    step = PRIVATE_PAGES if private else PAGES
+    run = run_steps(campaign, step, reporter=reporter)
+    protect(campaign.root)
+    return MadePages(step.folder(campaign) / REPORT, sorted(run.outputs))

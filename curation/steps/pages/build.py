@@ -1,16 +1,24 @@
-"""The step ``pages``: ``8-pages/report.html`` and the folder beside it."""
+"""The steps ``pages`` and ``private``: the report, and one with what is hidden; that of gold files.
 
+``8-pages/`` has the report that a team may show; ``8-pages/private/`` is for the team alone.
+"""
+
+import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from curation.campaign import Campaign
+from curation.files import CurationError, open_input, refuse_links
 from curation.steps.pages import collecting
-from curation.steps.step import Reporter, Step
-from curation.work.manifest import Results
+from curation.steps.pages.collecting import Collected
+from curation.steps.source import open_source
+from curation.steps.step import QUIET, Reporter, Step
+from curation.work.manifest import Results, digests, read_manifest, run_step
 
-REPORT = "report.html"
+REPORT, STEP = "report.html", "pages"
 
 
 class MadePages(NamedTuple):
@@ -20,29 +28,111 @@ class MadePages(NamedTuple):
     files: list[str]
 
 
-def _work(
-    pipeline: Sequence[Step], campaign: Campaign, results: Results, reporter: Reporter
-) -> dict[str, int]:
+def _write(made: Collected, results: Results, step: str, *, private: bool) -> dict[str, int]:
+    """Stage all files of a report, and delete those of the last one that it does not have."""
     from curation.pages.report import files
 
-    made = collecting.collect(campaign, pipeline, reporter)
-    for name, content in made.numbers.items():
-        results.json(name, content)
-    written = 0
-    for path, data in files(made.report):
-        results.lines(path, [data])
-        written += 1
-    return {"files": written}
+    for path, data in (*files(made.report), *made.files.items()):
+        results.lines(path, [data], private=private)
+    before = read_manifest(results.folder).steps.get(step)
+    there = {results.folder / name for name in (before.outputs if before else ())}
+    for old in there.difference(results.staged):
+        old.unlink(missing_ok=True)
+    return {"files": len(results.staged), "tables": len(made.report.sources["tables"][1])}
 
 
 def pages_step(pipeline: Sequence[Step]) -> Step:
     """The step, which tells of all steps before it."""
     return Step(
-        "pages",
+        STEP,
         "the report",
         lambda c: c.pages,
         "pages.report",
-        collecting.settings,
-        collecting.inputs,
-        partial(_work, pipeline),
+        partial(collecting.settings, pipeline=pipeline, private=False),
+        partial(collecting.inputs, private=False),
+        partial(_work, pipeline, private=False),
     )
+
+
+def private_step(pages: Step, pipeline: Sequence[Step]) -> Step:
+    """The report with what is hidden. Only «curation pages build --private» makes it."""
+    return replace(
+        pages,
+        name="private",
+        folder=_private_folder,
+        settings=partial(collecting.settings, pipeline=pipeline, private=True),
+        inputs=partial(collecting.inputs, private=True),
+        work=partial(_work, pipeline, private=True),
+    )
+
+
+def _private_folder(campaign: Campaign) -> Path:
+    return campaign.pages / "private"
+
+
+def _work(
+    pipeline: Sequence[Step],
+    campaign: Campaign,
+    results: Results,
+    reporter: Reporter,
+    *,
+    private: bool,
+) -> dict[str, int]:
+    made = collecting.collect(campaign, pipeline, reporter, private=private)
+    return _write(made, results, "private" if private else STEP, private=private)
+
+
+def delete_private(campaign: Campaign) -> bool:
+    """Delete the report with what is hidden; gives whether there was one."""
+    folder = _private_folder(campaign)
+    refuse_links(folder, below=campaign.root)
+    there = folder.is_dir()
+    if there:
+        shutil.rmtree(folder)
+    return there
+
+
+def build_gold(
+    gold: Sequence[Path],
+    to: Path,
+    *,
+    scores: Path = Path("scores"),
+    private: bool = False,
+    reporter: Reporter = QUIET,
+) -> MadePages:
+    """Write the report of gold files and of their models' runs.
+
+    Args:
+        gold: the gold files.
+        to: the folder to write to.
+        scores: the folder of the runs, ``MODEL/RULE/``.
+        private: whether the files may have hidden gold labels; every page is then marked.
+        reporter: where warnings and progress go.
+
+    Raises:
+        CurationError: a file is not a gold file, or has hidden gold labels and ``private`` is
+            False; or the folder cannot be written to.
+    """
+    secret = [path for path in gold if _has_nonces(path)]
+    if secret and not private:
+        raise CurationError(
+            f"{secret[0]}: has hidden gold labels, and the report would show figures about them",
+            "add --private, and keep the report for yourself; or name the files of the release",
+        )
+    source = open_source(gold=gold, scores=scores, reporter=reporter)
+    made = collecting.collect_gold(source, reporter, private=private)
+    run = run_step(
+        to,
+        STEP,
+        lambda results: _write(made, results, STEP, private=private),
+        algorithm=1,
+        settings={},
+        inputs=digests({path.name: path for path in gold}),
+    )
+    return MadePages(to / REPORT, sorted(run.outputs))
+
+
+def _has_nonces(path: Path) -> bool:
+    """Whether a file is a private gold file: its lines have the nonces of commitments."""
+    with open_input(path) as file:
+        return b'"nonce"' in file.readline(1 << 20)

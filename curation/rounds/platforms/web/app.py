@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from curation.files import shipped
 from curation.rounds.answers.forms import typing_of
 from curation.rounds.platforms.web import arrivals, checks, forms
 from curation.rounds.platforms.web.arrivals import Claim
@@ -62,6 +63,7 @@ def make_app(store: Store, services: Services) -> Starlette:
             page("/r/{round}/t/{task}/skip", "skip", None, own.skip),
             *OwnerPages(site).routes(),
             Route("/health", lambda request: PlainTextResponse("ok"), name="health"),
+            Mount("/static/look", StaticFiles(directory=shipped("data", "pages"))),
             Mount("/static", StaticFiles(directory=HERE / "static"), name="static"),
         ],
         middleware=[Middleware(Safe)],

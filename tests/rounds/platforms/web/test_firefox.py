@@ -3,11 +3,11 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from support.browsers import node_package
 from support.web import Site, plan, put
 
 SCRIPT = Path(__file__).parents[3] / "support" / "firefox.mjs"
@@ -15,9 +15,7 @@ PUPPETEER = "puppeteer-core@24.8.2"  # newer ones want a newer Node than Debian 
 
 
 @pytest.mark.environment
-def test_a_sentence_and_labels_in_firefox(
-    tmp_path: Path, node_package: Callable[[str], Path]
-) -> None:
+def test_a_sentence_and_labels_in_firefox(tmp_path: Path) -> None:
     node, firefox = shutil.which("node"), shutil.which("firefox") or shutil.which("firefox-esr")
     assert node, "no node on this machine; «apt-get install nodejs» brings it"
     assert firefox, "no firefox on this machine; «apt-get install firefox-esr» brings it"

@@ -1,0 +1,228 @@
+"""The numbers of «How it came about»: what fell out where, rounds, pace, people, pitfalls."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from curation.campaign import Campaign
+from curation.checks.codes import PITFALLS
+from curation.files import read_json, read_records, read_text
+from curation.formats.tables import read_csv
+from curation.reasons import REASONS
+from curation.records import KINDS, Answer, Decision, Rejection
+from curation.release.contents import SPLITS
+from curation.rounds.progress import NOT_SHOWN
+from curation.steps import read
+from curation.steps.release import versions
+from curation.steps.rounds import round_files
+from curation.work.manifest import read_manifest
+
+ALGORITHM = 1
+IMPORTED = "imported"  # the kind of a round that was not opened here
+SHOWN = 4  # the parts of a stage that are shown beside all others together
+_ROUND = ("round.json", "items.jsonl", "labels.jsonl", "answers.jsonl", "rejected.jsonl")
+
+
+def inputs(campaign: Campaign, *, hidden: bool) -> list[Path]:
+    """The files that the numbers are computed from, apart from results that the report shows.
+
+    Args:
+        campaign: the campaign.
+        hidden: without the files that depend on labels' values.
+    """
+    rounds = [campaign.rounds / name / file for name in _rounds(campaign) for file in _ROUND]
+    decisions = campaign.decisions / "decisions.jsonl"
+    decided = [] if hidden else [decisions, _published(campaign)]
+    return [path for path in (_candidates(campaign), *rounds, *decided) if path.exists()]
+
+
+def numbers(campaign: Campaign, *, hidden: bool) -> dict[str, Any]:
+    """What no step keeps about how a campaign came about; a part without answers is empty.
+
+    ``stages`` say what became of terms, items, labels and CATs: how many there were, and of these
+    the ``parts`` that were kept or fell out, with the reason; ``others`` are in the parts after the
+    first ``SHOWN``. ``rounds`` are the rounds in the order of their first answers, ``days`` the
+    answers that came in on each day.
+
+    Args:
+        campaign: the campaign.
+        hidden: leave out all that depends on labels' values.
+
+    Raises:
+        CurationError: a file is damaged.
+    """
+    answers = {name: _answers(campaign, name) for name in _rounds(campaign)}
+    days = Counter(day for sent in answers.values() for _, day, _ in sent if day)
+    stages = [_terms(campaign), _items(campaign)]
+    made: dict[str, Any] = {
+        "rounds": sorted(
+            (_round(campaign, name, sent) for name, sent in answers.items()),
+            key=lambda row: (row["first"] or "", row["name"]),
+        ),
+        "days": [{"day": day, "answers": days[day]} for day in sorted(days)],
+    }
+    if not hidden:
+        stages += [_labels(campaign), _kept(campaign), _split(campaign)]
+        made |= {"doubtful": _doubtful(campaign), "pitfalls": _pitfalls(campaign)}
+        made |= {
+            "enough_alpha": campaign.settings.trust.agreement,
+            "named": _published(campaign).exists(),
+        }
+    return made | {"stages": [stage for stage in stages if stage and stage["of"]]}
+
+
+def _candidates(campaign: Campaign) -> Path:
+    return campaign.terms / "candidates.csv"
+
+
+def _published(campaign: Campaign) -> Path:
+    """The labels in the release, which bear pseudonyms; only if it is there, people are named."""
+    return versions.folder(campaign) / "annotations.csv"
+
+
+def _rounds(campaign: Campaign) -> list[str]:
+    return sorted({*campaign.round_names(), *round_files.planned_rounds(campaign)})
+
+
+def _stage(name: str, fell: Mapping[str, int], **kept: int) -> dict[str, Any]:
+    """What became of something: parts that were kept, then why the others fell, most first."""
+    ordered = sorted(fell.items(), key=lambda part: (-part[1], part[0]))
+    parts: list[dict[str, Any]] = [{"code": c, "means": "", "n": n} for c, n in kept.items()]
+    parts += [{"code": code, "means": REASONS[code], "n": n} for code, n in ordered if n]
+    others = sum(part["n"] for part in parts[SHOWN:])
+    return {"name": name, "of": sum(p["n"] for p in parts), "parts": parts, "others": others}
+
+
+def _terms(campaign: Campaign) -> dict[str, Any] | None:
+    path = _candidates(campaign)
+    if not path.exists():
+        return None
+    rows = [row for _, row in read_csv(read_text(path), path)[1]]
+    fell = Counter(str(row["reason"]) for row in rows if row["status"] != "kept")
+    return _stage("terms", fell, kept=len(rows) - fell.total())
+
+
+def _items(campaign: Campaign) -> dict[str, Any]:
+    fell: Counter[str] = Counter()
+    for name in _rounds(campaign):
+        kind = _kind(campaign, name)
+        for rejection in _refused(campaign, name):
+            is_writing = not any(column.startswith("label") for column in rejection.record)
+            if kind in KINDS or (kind == IMPORTED and is_writing):
+                fell[rejection.code] += 1
+    return _stage("items", fell, kept=len(read.read_items(campaign)))
+
+
+def _labels(campaign: Campaign) -> dict[str, Any] | None:
+    run = read_manifest(campaign.decisions).steps.get("filter")
+    if run is None:
+        return None
+    codes = ("round_not_counted", "repeated_annotator", "surplus_label")
+    fell = {code: run.counts.get(code, 0) for code in codes}
+    return _stage("labels", fell, kept=run.counts["labels_counted"])
+
+
+def _kept(campaign: Campaign) -> dict[str, Any]:
+    path = campaign.decisions / "decisions.jsonl"
+    decisions = read_records(path, Decision, missing_ok=True)
+    fell = Counter(decision.reason for decision in decisions if decision.reason)
+    return _stage("cats", fell, kept=len(decisions) - fell.total())
+
+
+def _split(campaign: Campaign) -> dict[str, Any] | None:
+    path = campaign.decisions / "split.json"
+    if not path.exists():
+        return None
+    domains = read_json(path)["domains"].values()
+    return _stage("split", {}, **{s: sum(d[f"{s}_cats"] for d in domains) for s in SPLITS})
+
+
+def _kind(campaign: Campaign, name: str) -> str:
+    is_planned = (campaign.rounds / name / "round.json").exists()
+    return round_files.read_round(campaign, name).kind if is_planned else IMPORTED
+
+
+def _refused(campaign: Campaign, name: str) -> list[Rejection]:
+    path = campaign.rounds / name / "rejected.jsonl"
+    refused = read_records(path, Rejection, missing_ok=True)
+    return [rejection for rejection in refused if rejection.code not in NOT_SHOWN]
+
+
+Sent = tuple[str | None, str, str | None]  # a person, the day or "", the reason of a refusal
+
+
+def _answers(campaign: Campaign, name: str) -> list[Sent]:
+    """The answers that came in; those that an import refused have neither person nor day."""
+    path = campaign.rounds / name / "answers.jsonl"
+    if path.exists():
+        sent = (a for a in read_records(path, Answer) if a.code not in NOT_SHOWN)
+        return [(a.annotator, _day(a.submitted_at), a.code) for a in sent]
+    items = (item for item in read.read_items(campaign) if item.round == name)
+    labels = read.read_labels(campaign) if campaign.round_names() else None
+    made: list[Sent] = [(i.writer, _day(i.submitted_at), None) for i in items if i.writer]
+    if labels is not None:
+        own = labels[labels["round"] == name].drop_duplicates(["item", "annotator"])
+        times = own["submitted_at"].astype(object).fillna("")
+        made += [(who, _day(at), None) for who, at in zip(own["annotator"], times, strict=True)]
+    return made + [(None, "", rejection.code) for rejection in _refused(campaign, name)]
+
+
+def _day(time: str | None) -> str:
+    return (time or "")[:10]
+
+
+def _round(campaign: Campaign, name: str, sent: Collection[Sent]) -> dict[str, Any]:
+    is_planned = (campaign.rounds / name / "round.json").exists()
+    days = [day for _, day, _ in sent if day]
+    return {
+        "name": name,
+        "kind": _kind(campaign, name),
+        "state": round_files.read_round(campaign, name).state if is_planned else "",
+        "people": len({person for person, _, _ in sent if person}),
+        "answers": len(sent),
+        "refused": sum(code is not None for _, _, code in sent),
+        "first": min(days, default=None),
+        "last": max(days, default=None),
+    }
+
+
+def _doubtful(campaign: Campaign) -> dict[str, Any] | None:
+    """How far each person agrees with the others, as in agreement.json, and who is doubtful."""
+    path = campaign.decisions / "agreement.json"
+    people = read_json(path)["annotators"] if path.exists() else []
+    shares = [person["with_others"] for person in people if person["with_others"] is not None]
+    if not shares:
+        return None
+    return {
+        "people": len(people),
+        "doubtful": sum(person["suspect"] for person in people),
+        "median": median(shares),
+        "least": min(shares),
+        "most": max(shares),
+    }
+
+
+def _pitfalls(campaign: Campaign) -> dict[str, Any] | None:
+    """The pitfalls beside StereoSet's rates: those that stop a release, then the most frequent."""
+    path = campaign.measures / "pitfalls.json"
+    if not path.exists():
+        return None
+    checked = [row for row in read_json(path)["table"] if row["rate"] is not None]
+    order = ("block", "warn", "note")
+    found = sorted(
+        (row for row in checked if row["count"]),
+        key=lambda row: (order.index(row["severity"]), -row["rate"], row["code"]),
+    )
+    names = ("code", "severity", "count", "of", "rate", "stereoset")
+    return {
+        "checked": len(checked),
+        "found": len(found),
+        "blocking": sum(row["severity"] == "block" for row in found),
+        "more": sum(row["rate"] > (row["stereoset"] or 0) for row in found),
+        "rows": [
+            {"says": PITFALLS[row["code"]].says} | {name: row[name] for name in names}
+            for row in found
+        ],
+    }

@@ -1,0 +1,361 @@
+"""The report of a campaign and of gold files: what it is made of, and what it must not tell."""
+
+import csv
+import json
+import shutil
+import stat
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.campaign import create_campaign, open_campaign
+from curation.records import GOLDS
+from curation.settings import new_settings
+from curation.steps.pages.collecting import hides
+from curation.steps.people import decide_on_person
+from curation.steps.pipeline import build_pages
+from support.attack import chance
+from support.labelled import Desk, answer
+from support.scored import put
+from support.written import files, lines, read
+
+MARK = "Private: "
+
+
+class Words(HTMLParser):
+    """The text of a page, without its style."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.inside = ""
+        self.feed(page.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.inside = tag
+
+    def handle_data(self, data: str) -> None:
+        if self.inside != "style":
+            self.words += data.split()
+
+
+def words(desk: Desk, folder: str = "8-pages") -> str:
+    return " ".join(Words(desk.root / folder / "report.html").words)
+
+
+def built(desk: Desk, *options: str) -> dict[str, bytes]:
+    """The files of the report, after it was built."""
+    desk.done("pages", "build", *options)
+    return files(desk.root / "8-pages")
+
+
+def summary(desk: Desk) -> Any:
+    return read(desk.root / "8-pages/numbers/summary.json")
+
+
+# --- what it is made of --------------------------------------------------------------------------
+
+
+def test_a_campaign_before_its_first_answer(waiting: Any, forked: Any, tmp_path: Path) -> None:
+    root = tmp_path / "new"
+    create_campaign(root, new_settings(name="New", language="en", domains=["profession"]))
+    new = Desk(forked, root)
+    built(new)
+    assert summary(new) == dict.fromkeys(
+        ("size", "kept", "people", "agreement", "ss", "trust", "cost")
+    )
+    said = words(new)
+    assert "No item has become a CAT yet." in said
+    assert "Next step: curation terms query" in said
+    assert read(root / "8-pages/numbers/state.json")["steps"]["select"]["state"] == "not yet"
+
+
+def test_figures_are_those_of_the_results(done: Desk, tmp_path: Path) -> None:
+    desk = done.copy(tmp_path / "c")
+    built(desk)
+    cats = desk.cats()
+    found = summary(desk)
+    assert found["size"] == {"cats": len(cats), "terms": 5, "domains": 1}
+    rows = read(desk.root / "3-decisions/agreement.json")["measures"]
+    (alpha,) = (
+        row
+        for row in rows
+        if (row["by"], row["scope"], row["classes"], row["measure"])
+        == ("overall", "kept", "all", "alpha")
+    )
+    assert found["agreement"]["value"] == alpha["value"]
+    # Ten items of two writers, all kept: Wilson's interval of 10 in 10 is from 1 / (1 + 1.96²/10).
+    assert found["kept"]["items"] == len(cats) == 10
+    assert found["kept"]["ci"] == pytest.approx([100 / (1 + 1.96**2 / 10), 100])
+    assert found["people"] == len(lines(desk.root / "2-rounds/people.jsonl")) == 8
+    assert found["ss"] is None
+    assert found["trust"] is None
+    said = words(desk)
+    assert "10 CATs on 5 terms in 1 domains. 8 people have answered so far." in said
+    assert "no model is scored yet" in said
+
+
+def test_two_builds_have_the_same_bytes_and_a_second_one_writes_nothing(
+    done: Desk, tmp_path: Path, untouched: Any
+) -> None:
+    desk, other = done.copy(tmp_path / "c"), done.copy(tmp_path / "d")
+    first = built(desk)
+    before = untouched(desk.root / "8-pages")
+    assert built(desk) == first
+    assert untouched(desk.root / "8-pages") == before
+    second = built(other)
+    first.pop("manifest.json"), second.pop("manifest.json")  # it says when
+    assert first == second
+
+
+def test_every_table_is_a_csv_that_no_spreadsheet_runs(done: Desk, tmp_path: Path) -> None:
+    desk = done.copy(tmp_path / "c")
+    built(desk)
+    folder = desk.root / "8-pages"
+    listed = read(folder / "numbers/tables.json")
+    assert {row["file"] for row in listed} == {path.name for path in (folder / "tables").iterdir()}
+    for about in listed:
+        head, *rows = csv.reader((folder / "tables" / about["file"]).open(encoding="utf-8"))
+        assert head == about["columns"]
+        assert len(rows) == about["rows"]
+    retention = read(desk.root / "3-decisions/agreement.json")["retention"]
+    (own,) = (row for row in listed if row["file"] == "agreement-retention.csv")
+    assert own["rows"] == len(retention)
+    assert own["columns"] == [*retention[0]]
+    assert "agreement-annotators.csv" not in {row["file"] for row in listed}
+
+
+def test_what_is_out_of_date_is_marked(done: Desk, tmp_path: Path) -> None:
+    desk = done.copy(tmp_path / "c")
+    built(desk)
+    assert "Out of date:" not in words(desk)
+    # The filter cannot run, so everything after it stays as it was.
+    desk.set(rounds=["nobody"])
+    told = desk.done("pages", "build").err
+    assert "not all results are up to date, and the report marks those" in told
+    assert "[decisions] rounds names 'nobody', which has no answers" in told
+    assert "Out of date: out of date" in words(desk)
+    assert summary(desk)["size"]["cats"] == 10
+
+
+def test_status_knows_when_the_report_is_out_of_date(done: Desk, tmp_path: Path) -> None:
+    desk = done.copy(tmp_path / "c")
+
+    def state() -> str:
+        (own,) = (s for s in desk.say("status")["steps"] if s["step"] == "pages")
+        return str(own["state"])
+
+    assert state() == "not yet"
+    built(desk)
+    assert state() == "up to date"
+    (desk.root / "7-release").mkdir(exist_ok=True)
+    (desk.root / "7-release/statement.toml").write_text('description = "Trades."\n', "utf-8")
+    assert state() == "out of date"
+    built(desk)
+    assert "Trades." in words(desk)
+    put(desk.root / "5-scores", "m", "default", chance(1), desk.cats())
+    assert state() == "out of date"
+
+
+def test_files_of_an_earlier_report_are_deleted(done: Desk, tmp_path: Path) -> None:
+    desk = done.copy(tmp_path / "c")
+    assert "tables/statistics-terms.csv" in built(desk)
+    note = desk.root / "8-pages" / "note.txt"
+    note.write_text("mine", "utf-8")
+    (desk.root / "4-measures/statistics.json").unlink()
+    (desk.root / "4-measures/manifest.json").unlink()
+    now = built(desk)
+    assert not [name for name in now if "statistics" in name]
+    assert now["note.txt"] == b"mine"
+
+
+def test_texts_of_people_are_no_markup(done: Desk, tmp_path: Path) -> None:
+    desk = done.copy(tmp_path / "c")
+    desk.set(name='<b>"A&B"<b>')
+    (desk.root / "7-release").mkdir(exist_ok=True)
+    said = "description = '''<script>alert(1)</script>{{ 7 }}{n}'''\n"
+    (desk.root / "7-release/statement.toml").write_text(said, "utf-8")
+    built(desk)
+    page = (desk.root / "8-pages/report.html").read_text("utf-8")
+    assert "<script" not in page
+    assert "<b>&#34;" not in page
+    assert '<b>"A&B"<b>' in words(desk)
+    assert "<script>alert(1)</script>{{ 7 }}{n}" in words(desk)
+
+
+# --- hidden gold labels --------------------------------------------------------------------------
+
+
+def rotated(desk: Desk, tasks: Any, cats: Any) -> dict[str, str]:
+    """What people say if each association of these CATs has the next gold label."""
+    golds = desk.golds()
+    texts = {a.sentence for cat in cats for a in cat.associations}
+    changed = {text for text in golds if text in texts}
+    assert len(changed) == 3 * len(cats)
+    names = list(dict.fromkeys(golds.values()))
+    assert len(names) == len(GOLDS)
+    following = dict(zip(names, names[1:] + names[:1], strict=True))
+    return {t: following[gold] if t in changed else gold for t, gold in golds.items()}
+
+
+@pytest.fixture
+def pair(waiting: Any, done: Desk, tmp_path: Path) -> tuple[Desk, Desk]:
+    """Two campaigns that differ only in the labels of the CATs to hide."""
+    first, (before, tasks) = done.copy(tmp_path / "a"), waiting
+    other = before.copy(tmp_path / "b")
+    answer(other, tasks, rotated(other, tasks, first.cats("test")))
+    for words_ in (("decisions", "split"), ("decisions", "agreement"), ("measures", "statistics")):
+        other.done(*words_)
+    for desk in (first, other):
+        put(desk.root / "5-scores", "m", "default", chance(1), desk.cats())
+        desk.done("measures", "sentiment")
+        desk.done("measures", "keywords")
+        desk.done("measures", "pitfalls")
+        desk.done("trust", "report")
+    assert [c.id for c in first.cats()] == [c.id for c in other.cats()]
+    assert first.cats("dev") == other.cats("dev")
+    assert not [c for c in first.cats("test") if c in other.cats("test")]
+    return first, other
+
+
+def without_times(made: dict[str, bytes]) -> dict[str, Any]:
+    """The files of a report; its manifest without the time and what depends on the folder."""
+    steps = json.loads(made["manifest.json"])["steps"]
+    return {**made, "manifest.json": {k: {**v, "finished_at": ""} for k, v in steps.items()}}
+
+
+@pytest.mark.long
+def test_the_public_report_does_not_depend_on_hidden_labels(pair: tuple[Desk, Desk]) -> None:
+    first, other = pair
+    open_ = [built(desk) for desk in pair]  # the attack works: without hide it sees the labels
+    assert open_[0] != open_[1]
+    for desk in pair:
+        desk.set(hide="labels")
+    made = [without_times(built(desk)) for desk in pair]
+    assert made[0] == made[1]
+    about_cats = ("cats", "scores", "baselines", "agreement", "sentiment", "keywords", "trust")
+    assert not [name for name in made[0] if name.split("/")[-1].startswith(about_cats)]
+    assert "there is nothing to say of the CATs" in words(first)
+    assert summary(first)["size"] is None
+    # With a built release, its figures are all that there is.
+    first.build()
+    shutil.copytree(first.releases, other.releases, dirs_exist_ok=True)
+    for desk in pair:  # both were built from something else
+        (desk.releases / "manifest.json").unlink()
+    made = [without_times(built(desk)) for desk in pair]
+    assert made[0] == made[1]
+    assert summary(first)["size"]["cats"] == sum(s["cats"] for s in first.facts()["sizes"])
+    read_from = made[0]["manifest.json"]["pages"]["inputs"]
+    assert "7-release/0.1.0/release.json" in read_from
+    assert not [name for name in read_from if name[0] in "3456"]
+    # A later setting changes nothing: the version is still hidden. The reveal does.
+    first.set(hide="")
+    assert hides(first.campaign)
+    assert "numbers/cats.json" not in built(first)
+    first.reveal()
+    assert not hides(first.campaign)
+    assert "numbers/cats.json" in built(first)
+
+
+def test_a_sealed_version_hides_too(done: Desk, tmp_path: Path) -> None:
+    desk = done.copy(tmp_path / "c")
+    desk.build("--hide", "all")
+    desk.set(hide="")
+    assert hides(desk.campaign)
+    desk.gold.unlink()  # lost: what is public still says that something is hidden
+    assert hides(desk.campaign)
+
+
+def test_the_private_report_is_marked_and_for_its_owner_alone(done: Desk, tmp_path: Path) -> None:
+    desk = done.copy(tmp_path / "c")
+    desk.set(hide="labels")
+    public = built(desk)
+    assert MARK not in words(desk)
+    made = built(desk, "--private")
+    private = desk.root / "8-pages/private"
+    assert {n: data for n, data in made.items() if not n.startswith("private/")} == public
+    pages = [*private.rglob("*.html")]
+    assert pages
+    for page in pages:
+        assert MARK in " ".join(Words(page).words)
+    for path in private.rglob("*"):
+        assert path.is_dir() or stat.S_IMODE(path.stat().st_mode) == 0o600, path
+    assert read(private / "numbers/summary.json")["size"]["cats"] == len(desk.cats())
+    assert (private / "tables/agreement-annotators.csv").exists()
+    assert "8-pages/private/" in (desk.root / ".gitignore").read_text("utf-8").splitlines()
+    place = '"8-pages/private/numbers/summary.json"'
+    assert place in (private / "report.html").read_text("utf-8")
+
+
+# --- people who leave ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action", ["withdraw", "erase"])
+def test_nothing_of_a_person_who_leaves_stays(done: Desk, tmp_path: Path, action: Any) -> None:
+    desk = done.copy(tmp_path / "c")
+    built(desk), built(desk, "--private")
+    person = desk.cats()[0]
+    items = {item["id"]: item for item in lines(desk.root / "2-rounds/w/items.jsonl")}
+    writer = items[person.id]["writer"]
+    theirs = [i for i in items.values() if i["writer"] == writer]
+    assert 0 < len(theirs) < len(items)
+    with desk.campaign.lock():
+        decide_on_person(desk.campaign, writer, action, "asked us to")
+    assert not (desk.root / "8-pages/private").exists()
+    now = b"".join(files(desk.root / "8-pages").values())
+    for item in theirs:
+        for text in (writer, item["id"], item["context"]):
+            assert text.encode() not in now
+    assert summary(desk)["size"]["cats"] == len(desk.cats()) == len(items) - len(theirs)
+    assert "Out of date" not in words(desk)
+
+
+def test_what_cannot_be_computed_again_is_not_shown_after_an_erasure(
+    done: Desk, tmp_path: Path
+) -> None:
+    desk = done.copy(tmp_path / "c")
+    built(desk)
+    desk.set(rounds=["nobody"])
+    writer = lines(desk.root / "2-rounds/w/items.jsonl")[0]["writer"]
+    with desk.campaign.lock(), pytest.warns(UserWarning, match="the old ones are deleted"):
+        decide_on_person(desk.campaign, writer, "erase", "asked us to")
+    assert not [n for n in files(desk.root / "8-pages") if n != "manifest.json"]
+    with desk.campaign.lock(), pytest.warns(UserWarning, match="the report marks those"):
+        build_pages(open_campaign(desk.root))
+    assert summary(desk)["size"] is None
+
+
+# --- gold files ----------------------------------------------------------------------------------
+
+
+def test_the_report_of_gold_files(done: Desk, tmp_path: Path) -> None:
+    desk = done.copy(tmp_path / "c")
+    desk.build()
+    gold, to = desk.first / "test.json", tmp_path / "out"
+    ran = desk.free("pages", "build", "--gold", gold, "--scores", tmp_path / "none", "--to", to)
+    assert str(to / "report.html") in ran.out
+    assert read(to / "numbers/cats.json") == {"cats": 8, "terms": 4, "domains": 1}
+    page = (to / "report.html").read_text("utf-8")
+    assert 'data-file="numbers/summary.json"' in page
+    assert "8 CATs on 4 terms in 1 domains." in " ".join(Words(to / "report.html").words)
+    assert MARK not in page
+    before = files(to)
+    desk.free("pages", "build", "--gold", gold, "--scores", tmp_path / "none", "--to", to)
+    assert without_times(files(to)) == without_times(before)
+
+
+def test_gold_files_that_are_hidden_need_private(done: Desk, tmp_path: Path) -> None:
+    desk = done.copy(tmp_path / "c")
+    desk.build("--hide", "labels")
+    words_ = ("pages", "build", "--gold", desk.gold, "--to", tmp_path / "out")
+    ran = desk.forked(*words_)
+    assert ran.code == 1
+    assert "gold-0.1.0.jsonl: has hidden gold labels" in ran.err
+    assert "add --private" in ran.err
+    assert not (tmp_path / "out").exists()
+    desk.free(*words_, "--private")
+    page = tmp_path / "out/report.html"
+    assert MARK in " ".join(Words(page).words)
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
