@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from curation.files import CurationError
 from curation.records import Fields
-from curation.scores.run_folder import CHOICE, COMPARISONS, RUN, SCORES, has_runs
+from curation.scores.run_folder import CHOICE, COMPARISONS, RUN, SCORES, has_runs, read_run
 from curation.steps.step import QUIET, Reporter
 
 if TYPE_CHECKING:
@@ -176,12 +176,17 @@ def _baselines(source: "Source", reporter: Reporter) -> Fields:
 
 
 def _published(source: "Source") -> Fields | None:
-    """Runs beside the papers' printed rows; None if the CATs are not StereoSet's."""
+    """Runs beside the papers' printed rows; None if the CATs or models are not the papers'."""
     from curation.scores.flags import MARKS
-    from curation.scores.published import by_split, choose
+    from curation.scores.published import by_split, choose, printed_name
+    from curation.scores.runs import Run, model_of
     from curation.stats.metrics import BOTH
     from curation.steps.scores.runs import beside_printed
 
+    known = {path: read_run(path) for path in source.scores.glob("*/*/")}
+    runs = (Run(model_of(at, about), at.name, "", {}, about) for at, about in known.items())
+    if not any(map(printed_name, runs)):  # scores need not be read again
+        return None
     try:
         by_split(source.cats)
     except CurationError:
