@@ -186,6 +186,22 @@ def test_differences_hold_or_cannot_be_told_apart() -> None:
     assert x < found.names[1][1] and y + side > found.names[0][2]  # noqa: PT018
 
 
+def test_sizes_are_joined_within_an_architecture_and_names_do_not_cover_each_other() -> None:
+    rows = [
+        {"architecture": name, "parameters": size, "ss": 50 + size / 1e8}
+        for name, sizes in (("Oak", (1e8, 4e8)), ("Elm", (2e8, 4e8)))
+        for size in sizes
+    ]
+    found = dots.by_size(rows, "ss")
+    (_, first, x, above, oak), (_, last, other, below, elm) = found.lines
+    assert oak[1] == elm[1]  # the same size and value: the same place
+    assert (x, below - above) == (other, 13)
+    assert [path.count("L") for path in (first, last)] == [1, 1]
+    assert oak[0].x < elm[0].x < oak[1].x  # the logarithm: 1e8, 2e8, 4e8
+    assert elm[0].x - oak[0].x == pytest.approx(oak[1].x - elm[0].x, abs=0.02)
+    assert [text for _, text in found.across] == ["100M", "200M", "500M"]
+
+
 def test_other_rules_are_ranked_apart(made: Json) -> None:
     default, apart = made["scores"]["groups"]
     assert (default["kind"], apart["kind"]) == ("both", "intersentence")
