@@ -6,12 +6,11 @@ All of it is computed by the functions behind ``curation scores compare``, ``bas
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.files import CurationError
 from curation.records import Fields
-from curation.scores.run_folder import CHOICE, COMPARISONS, RUN, SCORES, has_runs, read_run
+from curation.scores.run_folder import has_runs, read_run
 from curation.steps.step import QUIET, Reporter
 
 if TYPE_CHECKING:
@@ -59,18 +58,6 @@ def numbers(source: "Source", reporter: Reporter = QUIET) -> dict[str, Any]:
         except CurationError as error:
             reporter.warn(f"the report has no {name}: {error.what}")
     return {name: content for name, content in made.items() if content}
-
-
-def inputs(source: "Source") -> list[Path]:
-    """The files that these numbers are computed from, as far as they are there."""
-    names = (RUN, SCORES, COMPARISONS, CHOICE)
-    runs = [path for name in names for path in sorted(source.scores.glob(f"*/*/{name}"))]
-    if source.campaign is None:
-        return [*source.gold, *runs]
-    decisions, measures = source.campaign.decisions, source.campaign.measures
-    own = [decisions / "cats.jsonl", decisions / "agreement.json"]
-    own.append(measures / "sentiment_scores.json")
-    return [path for path in [*own, *runs] if path.exists()]
 
 
 def _scores(report: "Comparison") -> Fields:
@@ -169,10 +156,10 @@ def _baselines(source: "Source", reporter: Reporter) -> Fields:
     """The baselines, each with ``label``, and how often one of them is ``beyond`` chance."""
     from curation.steps.scores.runs import baselines
 
-    rows = baselines(source, overall=True, reporter=reporter)
-    beyond = sum(len(row.get("beyond_chance", ())) for row in rows)
-    labelled = [{**row, "label": row["model"]} for row in rows]
-    return {"split": source.split, "cats": len(source.cats), "beyond": beyond, "rows": labelled}
+    found = baselines(source, overall=True, reporter=reporter)
+    beyond = sum(len(row.get("beyond_chance", ())) for row in found)
+    rows = [{**row, "label": row["model"]} for row in found]
+    return {"split": source.split, "cats": len(source.cats), "beyond": beyond, "rows": rows}
 
 
 def _published(source: "Source") -> Fields | None:
