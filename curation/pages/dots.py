@@ -1,10 +1,10 @@
-"""Pictures of models: dots with intervals on one axis, dots over the surface of icat, pairs.
+"""Plots of models: dots with intervals on one axis, dots over the surface of icat, pairs, sizes.
 
-The functions only find places. Each keeps the numbers that it shows, so that the picture can name
-their file and key. Widths are in pixels of a narrow telephone; such a picture is never much larger.
+The functions only find places. Each keeps the numbers that it shows, so that the plot can name
+their file and key. In lists of dots x is in per cent of the width, elsewhere in pixels.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from math import log10
 from typing import Any, NamedTuple
@@ -15,14 +15,18 @@ from curation.records import KINDS
 
 EVEN = 50.0  # the ss of a model that prefers neither
 LANE = 28.0  # pixels, the height of a row
+SMALL = 360.0  # the width of a plot that fits a phone
+RULES = ("rule_text", "says", "rules")  # what says by which rule an entry is scored
+Path = Sequence[str]
+Ticks = list[tuple[float, str]]
 
 
-class Mark(NamedTuple):
-    """A dot at ``x`` with its interval from ``low`` to ``high``; None if there is none.
+class Dot(NamedTuple):
+    """A dot with its interval from ``low`` to ``high``; None if there is none.
 
-    ``hollow``: it rests on few terms or CATs. ``side`` of 50 on which an ss surely lies:
-    stereotype, anti, or unrelated if it may be 50; "" for other numbers. ``second``: it is not
-    the first of its row.
+    ``hollow``: it rests on few terms or CATs. ``side``: stereotype or anti, if an ss is surely on
+    this side of 50; unrelated, if it may be 50; "" for other numbers. ``second``: it is not the
+    first of its row.
     """
 
     x: float
@@ -39,23 +43,20 @@ class Row(NamedTuple):
 
     name: str
     mark: str
-    dots: list[Mark]
+    dots: list[Dot]
     value: Sourced
 
 
 class Dots(NamedTuple):
-    """Rows of dots over one axis, in per cent of its length.
-
-    ``even`` is where 50 lies, None if it is not on the axis or means nothing.
-    """
+    """Rows over one axis. ``even``: where 50 is, None if it is not on the axis or means nothing."""
 
     rows: list[Row]
-    ticks: list[tuple[float, str]]
+    ticks: Ticks
     even: float | None
 
 
 def at(entry: Any, path: Iterable[Any]) -> Any:
-    """What lies behind some keys; None if there is nothing."""
+    """The value behind some keys; None if there is none."""
     for key in path:
         if entry is None or key not in raw(entry):
             return None
@@ -63,19 +64,9 @@ def at(entry: Any, path: Iterable[Any]) -> Any:
     return entry
 
 
-def short(name: str, length: int) -> str:
-    """A name that fits, without what is before its last slash.
-
-    >>> short("made-up/a-model-with-a-very-long-name", 12)
-    'a-model-wit…'
-    """
-    name = name.rpartition("/")[2] or name
-    return name if len(name) <= length else f"{name[: length - 1]}…"
-
-
 def dots(
     entries: Iterable[Any],
-    *paths: Sequence[str],
+    *paths: Path,
     sort: bool = True,
     name: str = "label",
     show: str = "",
@@ -100,24 +91,56 @@ def dots(
             found.append((entry, values, main))
     if sort:
         found.sort(key=lambda each: -raw(each[2]))
-    numbers = [*reach, *(n for _, values, _ in found for pair in values for n in _numbers(*pair))]
-    scale = _around(numbers or [0, 100], 2, 98)
+    known = [number for _, values, _ in found for value, ends in values for number in (value, ends)]
+    scale = _around([*reach, *_flat(known)], 2, 98)
     rows = []
     for entry, values, main in found:
-        marks = []
+        own = []
         for number, ((value, ends), path) in enumerate(zip(values, paths, strict=True)):
-            if value is None:
-                continue
-            y = LANE / 2 + (8 * number / (len(paths) - 1) - 4 if len(paths) > 1 else 0)
-            own = [scale.at(raw(end)) for end in ends] if ends else [None, None]
-            few = any(at(entry, (*path[:-1], name)) for name in ("few_terms", "few_cats"))
-            side = _side(raw(ends)) if path[-1] == "ss" else ""
-            marks.append(Mark(scale.at(raw(value)), y, own[0], own[1], few, side, number > 0))
-        mark = str(at(entry, ["mark"]) or "")
-        rows.append(Row(str(entry[name]), mark, marks, entry[show] if show else main))
+            if value is not None:
+                y = LANE / 2 + (8 * number / (len(paths) - 1) - 4 if len(paths) > 1 else 0)
+                low, high = [scale.at(raw(end)) for end in ends] if ends else [None, None]
+                few = any(at(entry, (*path[:-1], key)) for key in ("few_terms", "few_cats", "few"))
+                side = _side(raw(ends)) if path[-1] == "ss" else ""
+                own.append(Dot(scale.at(raw(value)), y, low, high, few, side, number > 0))
+        value = entry[show] if show else main
+        rows.append(Row(str(entry[name]), str(at(entry, ["mark"]) or ""), own, value))
     is_on = scale.low <= EVEN <= scale.high and paths[0][-1] != "icat"
-    ticks = [(scale.at(tick), f"{tick:g}") for tick in scale.ticks(5)]
-    return Dots(rows, ticks, scale.at(EVEN) if is_on else None)
+    return Dots(rows, _ticks(scale, 5), scale.at(EVEN) if is_on else None)
+
+
+def lists(
+    draw: Callable[[Dots, Any], str],
+    entries: Iterable[Any],
+    cells: Iterable[Path],
+    names: Iterable[str],
+    titles: Any,
+    **options: Any,
+) -> list[str]:
+    """A list of dots for each measure.
+
+    Args:
+        draw: the macro for a list.
+        entries: as for ``dots``.
+        cells: where the cell of each dot of a row is.
+        names: of the measures.
+        titles: the title of each list, by measure.
+        **options: as for ``dots``.
+    """
+    every = [*entries]
+    paths = {name: [[*cell, name] for cell in cells] for name in names}
+    return [draw(dots(every, *own, **options), titles[name]) for name, own in paths.items()]
+
+
+def span_of(entries: Iterable[Any], paths: Iterable[Path], name: str) -> list[float]:
+    """The ends of all intervals of a measure in these cells, so that several axes can be alike."""
+    known = _flat([at(entry, (*path, f"{name}_ci")) for entry in entries for path in paths])
+    return [min(known), max(known)] if known else []
+
+
+def _flat(values: Iterable[Any]) -> list[float]:
+    plain = [raw(value) for value in values if value is not None]
+    return [n for value in plain for n in (value if isinstance(value, list) else [value])]
 
 
 def _side(ends: Sequence[float] | None) -> str:
@@ -126,34 +149,26 @@ def _side(ends: Sequence[float] | None) -> str:
     return "stereotype" if ends[0] > EVEN else "anti"
 
 
-def span_of(entries: Iterable[Any], paths: Iterable[Sequence[str]], name: str) -> list[float]:
-    """The ends of all intervals of a measure in these cells, so that several axes can be alike."""
-    known = [at(entry, (*path, f"{name}_ci")) for entry in entries for path in paths]
-    numbers = [raw(end) for ends in known if ends for end in ends]
-    return [min(numbers), max(numbers)] if numbers else []
-
-
-def _numbers(value: Any, ends: Any) -> Iterator[float]:
-    yield from () if value is None else [raw(value)]
-    yield from map(raw, ends or ())
-
-
 def _around(values: Sequence[float], begin: float, end: float, step: float = 5) -> Scale:
     """A scale from 0 to 100 that has all values, with ends at multiples of ``step``."""
-    low = max(0.0, step * (min(values) // step))
-    high = min(100.0, -step * (-max(values) // step))
-    return Scale(low, max(high, low + step), begin, end)
+    low = max(0.0, step * (min(values, default=0) // step))
+    high = min(100.0, -step * (-max(values, default=100) // step))
+    return Scale(min(low, 100 - step), max(high, low + step), begin, end)
 
 
-def kind_paths(*name: str) -> list[list[str]]:
-    """Where a value of each kind of CAT is; without a name, where its cell is."""
-    return [["kinds", kind, "overall", *name] for kind in KINDS]
+def _ticks(scale: Scale, most: int) -> Ticks:
+    return [(scale.at(tick), f"{tick:g}") for tick in scale.ticks(most)]
+
+
+def kind_paths() -> list[Path]:
+    """The place of the cell of each kind of CAT."""
+    return [["kinds", kind, "overall"] for kind in KINDS]
 
 
 def cells(
-    entries: Iterable[Any], *paths: Sequence[str], name: str = "label"
-) -> list[tuple[str, str, str, Any]]:
-    """The cells of a table: whose each is, the rules, the marks, and the cell itself.
+    entries: Iterable[Any], *paths: Path, name: str = "label"
+) -> list[tuple[str, str, Sourced]]:
+    """The rows of a table of cells: what each is of, the rules, and the cell itself.
 
     Args:
         entries: as for ``dots``.
@@ -162,26 +177,27 @@ def cells(
     """
     found = []
     for entry, path in product(entries, paths):
-        if (cell := at(entry, path)) is None:
-            continue
-        of = [*path, at(entry, ["kind"])] if name != "label" else path
-        part = next((step for step in reversed(of) if step != "overall"), "")
-        own = f"{entry[name]}, {part}" if len(paths) > 1 or name != "label" else str(entry[name])
-        rule = next((at(entry, [key]) for key in RULES if at(entry, [key])), "")
-        found.append((own, str(rule), str(at(entry, ["mark"]) or ""), cell))
+        if (cell := at(entry, path)) is not None:
+            part = path[-1] if path and path[-1] != "overall" else path[-2] if path[1:] else ""
+            part = part if len(paths) > 1 else at(entry, ["kind"])
+            own = f"{entry[name]}{at(entry, ['mark']) or ''}" + (f", {part}" if part else "")
+            rule = next((at(entry, [key]) for key in RULES if at(entry, [key])), "")
+            found.append((own, str(rule), cell))
     return found
 
 
-RULES = ("rule_text", "says", "rules")  # what says by which rule an entry is scored
-
-
 # --- the surface of icat -------------------------------------------------------------------------
+
+LEFT, EDGE, BOTTOM = 44.0, 10.0, 34.0  # pixels around the surface
+STEPS = 60  # of a contour line
+CROSSES = 8  # with more models than this, intervals would hide the points
+LETTER = 7.4  # pixels
 
 
 class Point(NamedTuple):
     """A model on the surface, its intervals, and where its name stands; "" for nowhere."""
 
-    mark: Mark
+    dot: Dot
     top: float | None
     bottom: float | None
     name: str
@@ -190,78 +206,71 @@ class Point(NamedTuple):
 
 
 class Surface(NamedTuple):
-    """lms upwards, ss to the right, lines of equal icat, and models as points."""
+    """lms upwards, ss to the right, lines of equal icat with their values, models as points."""
 
     width: float
     height: float
     lines: list[tuple[str, float, float, str]]
     points: list[Point]
-    across: list[tuple[float, str]]
-    upwards: list[tuple[float, str]]
+    across: Ticks
+    upwards: Ticks
     even: float
 
 
-SURFACE = (720.0, 420.0, 44.0, 10.0, 34.0)  # width, height, left, top and right, bottom
-STEPS = 60  # of a contour line
-CROSSES = 8  # with more models than this, intervals would hide the points
-
-
-def surface(entries: Iterable[Any], base: Sequence[str]) -> Surface:
+def surface(entries: Iterable[Any], path: Path) -> Surface:
     """Models over lines of equal icat = lms · min(ss, 100 − ss) / 50 (ACL, Figure 2).
 
     Args:
         entries: objects with ``label``.
-        base: where the cell with lms and ss is.
+        path: where the cell with lms and ss is.
     """
-    cells = [(entry, cell) for entry in entries if (cell := at(entry, base))]
-    width, height, left, top, bottom = SURFACE
-    lms, ss = ([raw(cell[name]) for _, cell in cells] for name in ("lms", "ss"))
+    found = [(entry, cell) for entry in entries if (cell := at(entry, path))]
+    width, height = 2 * SMALL, 420.0
+    lms, ss = ([raw(cell[name]) for _, cell in found] for name in ("lms", "ss"))
     reach = max(10.0, *(abs(value - EVEN) + 3 for value in ss))
-    x = _around([EVEN - reach, EVEN + reach], left, width - top)
-    y = _around([min(*lms, 90.0) - 3, 100.0], height - bottom, top)
-    few = len(cells) <= CROSSES
+    x = _around([EVEN - reach, EVEN + reach], LEFT, width - EDGE)
+    y = _around([min(*lms, 90.0) - 3, 100.0], height - BOTTOM, EDGE)
+    places = [(x.at(a), y.at(b)) for a, b in zip(ss, lms, strict=True)]
     taken: list[tuple[float, float, float]] = []
-    places = [(x.at(raw(cell["ss"])), y.at(raw(cell["lms"]))) for _, cell in cells]
     points = []
-    for (entry, cell), (own_x, own_y) in zip(cells, places, strict=True):
+    for (entry, cell), place in zip(found, places, strict=True):
         across, up = (
-            [scale.at(raw(end)) for end in ends] if few and ends else [None, None]
+            [scale.at(raw(end)) for end in ends] if ends and len(found) <= CROSSES else [None, None]
             for ends, scale in ((cell["ss_ci"], x), (cell["lms_ci"], y))
         )
         name = short(str(entry["label"]), 24) + str(at(entry, ["mark"]) or "")
-        place, anchor = _beside(name, (own_x, own_y), places, taken, width)
-        mark = Mark(own_x, own_y, across[0], across[1])
-        points.append(Point(mark, up[1], up[0], name if anchor else "", place, anchor))
-    return Surface(
-        width,
-        height,
-        list(_contours(x, y)),
-        points,
-        [(x.at(tick), f"{tick:g}") for tick in x.ticks(8)],
-        [(y.at(tick), f"{tick:g}") for tick in y.ticks(8)],
-        x.at(EVEN),
-    )
+        others = [(a - 5, a + 5, b) for a, b in places if (a, b) != place]
+        begin, anchor = _beside(LETTER * len(name), place, [*others, *taken], width)
+        if anchor:
+            taken.append((begin, begin + LETTER * len(name), place[1]))
+        text = begin + LETTER * len(name) * (anchor == "end")
+        dot, shown = Dot(*place, *across), name if anchor else ""
+        points.append(Point(dot, up[1], up[0], shown, text, anchor))
+    lines = [*_contours(x, y)]
+    return Surface(width, height, lines, points, _ticks(x, 8), _ticks(y, 8), x.at(EVEN))
+
+
+def short(name: str, length: int) -> str:
+    """A name that fits, without what is before its last slash.
+
+    >>> short("made-up/a-model-with-a-very-long-name", 12)
+    'a-model-wit…'
+    """
+    name = name.rpartition("/")[2] or name
+    return name if len(name) <= length else f"{name[: length - 1]}…"
 
 
 def _beside(
-    name: str,
+    long: float,
     own: tuple[float, float],
-    points: Sequence[tuple[float, float]],
-    taken: list[tuple[float, float, float]],
+    taken: Sequence[tuple[float, float, float]],
     width: float,
 ) -> tuple[float, str]:
-    """Where a name stands and how it is anchored; "" if each place is taken by others."""
-    x, y = own
-    long = 6.6 * len(name)
-    for anchor, begin in (("start", x + 8), ("end", x - 8 - long)):
-        box = (begin, begin + long, y)
-        free = all(
-            b < box[0] or a > box[1] or abs(line - y) > 11
-            for a, b, line in (*taken, *((p - 5, p + 5, q) for p, q in points if (p, q) != own))
-        )
-        if free and begin > SURFACE[2] and begin + long < width:
-            taken.append(box)
-            return (x + 8 if anchor == "start" else x - 8), anchor
+    """The begin of a name and its anchor; "" if other names or points are there."""
+    for anchor, begin in (("start", own[0] + 8), ("end", own[0] - 8 - long)):
+        free = all(b < begin or a > begin + long or abs(y - own[1]) > 11 for a, b, y in taken)
+        if free and LEFT < begin < width - long:
+            return begin, anchor
     return 0, ""
 
 
@@ -275,35 +284,29 @@ def _contours(x: Scale, y: Scale) -> Iterator[tuple[str, float, float, str]]:
             if least > 0 and y.low <= (lms := EVEN * value / least) <= y.high:
                 places.append((x.at(ss), y.at(lms)))
         if len(places) > 1:
-            joined = " ".join(f"{'L' if n else 'M'}{a:g} {b:g}" for n, (a, b) in enumerate(places))
-            yield joined, *places[-1], str(value) if side > 0 else ""
+            yield _line(places), *places[-1], str(value) if side > 0 else ""
+
+
+def _line(places: Iterable[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x:g} {y:g}" for x, y in places)
 
 
 # --- pairs and sizes -----------------------------------------------------------------------------
 
 
-SMALL = 360.0  # the width of a picture that fits a telephone
-
-
-class Cell(NamedTuple):
-    """The verdict on a pair of models."""
-
-    x: float
-    y: float
-    verdict: str
-
-
 class Pairs(NamedTuple):
-    """A triangle of pairs: each model has a row, a column, and its name where these meet."""
+    """A triangle of pairs: each model has a row, a column, and its name where these meet.
+
+    ``cells``: x, y, side and verdict of each square.
+    """
 
     width: float
     height: float
     names: list[tuple[str, float, float]]
-    cells: list[Cell]
-    side: float
+    cells: list[tuple[float, float, float, str]]
 
 
-def triangle(entries: Iterable[Any], pairs: Iterable[Any], path: Sequence[str]) -> Pairs:
+def triangle(entries: Iterable[Any], pairs: Iterable[Any], path: Path) -> Pairs:
     """The verdicts on all pairs of models in one measure, the highest value first.
 
     Args:
@@ -312,75 +315,59 @@ def triangle(entries: Iterable[Any], pairs: Iterable[Any], path: Sequence[str]) 
         path: where the measure is in an entry; its last step is the measure's name.
     """
     ordered = sorted(entries, key=lambda entry: -raw(at(entry, path)))
-    side = min(24.0, max(14.0, (SMALL - 120) / len(ordered)))
+    step = round(min(24.0, max(14.0, (SMALL - 120) / len(ordered))), 1)
     place = {entry["run"]: number for number, entry in enumerate(ordered)}
     cells = []
     for pair in pairs:
-        first, last = sorted((place[pair["a"]], place[pair["b"]]))
-        x, y = side * (first + 0.5), side * (last + 0.5)
-        cells.append(Cell(round(x, 2), round(y, 2), str(pair[path[-1]]["verdict"])))
+        verdict = str(pair[path[-1]]["verdict"])
+        side = step * (0.2 if verdict == "open" else 0.8)
+        x, y = (step * (n + 0.5) - side / 2 for n in sorted((place[pair["a"]], place[pair["b"]])))
+        cells.append((round(x, 2), round(y, 2), round(side, 2), verdict))
     names = [
-        (short(str(entry["label"]), 20), round(side * n + 3, 2), round(side * (n + 0.5), 2))
+        (short(str(entry["label"]), 20), round(step * n + 3, 2), round(step * (n + 0.5) + 4, 2))
         for n, entry in enumerate(ordered)
     ]
-    width = max(SMALL, side * len(ordered) + 110)
-    return Pairs(round(width, 2), round(side * len(ordered) + 4, 2), names, cells, round(side, 2))
+    return Pairs(max(SMALL, step * len(ordered) + 110), step * len(ordered) + 4, names, cells)
 
 
 class Sizes(NamedTuple):
-    """Models by their parameters, those of one architecture joined by a line."""
+    """Models by their parameters: for each architecture its name, line, the name's place, dots."""
 
-    height: float
-    lines: list[tuple[str, str, float, float, list[Mark]]]
-    across: list[tuple[float, str]]
-    upwards: list[tuple[float, str]]
-    even: float | None
+    lines: list[tuple[str, str, float, float, list[Dot]]]
+    across: Ticks
+    upwards: Ticks
 
 
-def by_size(rows: Iterable[Any], name: str) -> Sizes:
+def by_size(rows: Sequence[Any], name: str) -> Sizes:
     """lms, ss or icat by the number of parameters (a logarithmic axis), within architectures.
 
     Args:
         rows: of a ranking's ``sizes``.
         name: of the measure.
     """
-    known = list(rows)
-    height, left, bottom = 220.0, 30.0, 24.0
-    logs = [log10(raw(row["parameters"])) for row in known]
-    x = Scale(min(logs) - 0.1, max(logs) + 0.1, left, SMALL - 70)
-    y = _around([raw(row[name]) for row in known], height - bottom, 8)
-    lines = []
-    for architecture in dict.fromkeys(str(row["architecture"]) for row in known):
-        own = [row for row in known if row["architecture"] == architecture]
-        marks = [Mark(x.at(log10(raw(row["parameters"]))), y.at(raw(row[name]))) for row in own]
-        path = " ".join(f"{'L' if n else 'M'}{m.x:g} {m.y:g}" for n, m in enumerate(marks))
-        lines.append((short(architecture, 12), path, marks[-1].x + 7, marks[-1].y, marks))
-    lines.sort(key=lambda line: line[3])
-    for n, (text, path, place, level, marks) in enumerate(lines):  # names do not cover each other
-        lines[n] = (text, path, place, max(level, lines[n - 1][3] + 12 if n else 0.0), marks)
-    units = {
-        10.0**power: f"{10 ** (power % 3)}{' KMBT'[power // 3].strip()}" for power in range(15)
-    }
-    fine = [
-        (times * size, text.replace("1", str(times), 1))
-        for (size, text), times in product(units.items(), (1, 2, 5))
+    logs = [log10(raw(row["parameters"])) for row in rows]
+    x = Scale(min(logs) - 0.1, max(logs) + 0.1, 30, SMALL - 70)
+    y = _around([raw(row[name]) for row in rows], 196, 8)
+    of: dict[str, list[Dot]] = {}
+    for row, log in zip(rows, logs, strict=True):
+        of.setdefault(str(row["architecture"]), []).append(Dot(x.at(log), y.at(raw(row[name]))))
+    lines, least = [], 0.0
+    for architecture, own in sorted(of.items(), key=lambda each: each[1][-1].y):
+        level = max(own[-1].y, least)  # names do not cover each other
+        least = level + 13
+        path = _line((dot.x, dot.y) for dot in own)
+        lines.append((short(architecture, 12), path, own[-1].x + 7, level, own))
+    sizes = [(power, times) for power, times in product(range(3, 15), (1, 2, 5))]
+    ticks = [
+        (x.at(log), f"{times * 10 ** (power % 3)}{'KMBT'[power // 3 - 1]}")
+        for power, times in sizes
+        if x.low <= (log := power + log10(times)) <= x.high
     ]
-    inside = [(x.at(log10(size)), text) for size, text in fine if x.low <= log10(size) <= x.high]
-    is_on = y.low <= EVEN <= y.high
-    upwards = [(y.at(tick), f"{tick:g}") for tick in y.ticks(6)]
-    return Sizes(
-        height, lines, inside[:: len(inside) // 6 + 1], upwards, y.at(EVEN) if is_on else None
-    )
+    return Sizes(lines, ticks[:: len(ticks) // 6 + 1], _ticks(y, 6))
 
 
 PICTURES = {
-    "at": at,
-    "by_size": by_size,
-    "cells": cells,
-    "dots": dots,
-    "kind_paths": kind_paths,
-    "span_of": span_of,
-    "surface": surface,
-    "triangle": triangle,
+    each.__name__: each
+    for each in (at, by_size, cells, dots, kind_paths, lists, span_of, surface, triangle)
 }
-"""What templates take, by name."""
+"""The functions that templates use, by name."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from curation.files import CurationError
 from curation.records import Fields
+from curation.scores.run_folder import has_runs, read_run
 from curation.steps.step import QUIET, Reporter
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ def numbers(source: "Source", reporter: Reporter = QUIET) -> dict[str, Any]:
     """The files of numbers about models, by name.
 
     Args:
-        source: a campaign or gold files. Of a campaign the test CATs are used; all, if there is no
-            test CAT.
+        source: a campaign or gold files. A campaign's test CATs are used, or all of its CATs if it
+            has no test CAT.
         reporter: receives a warning for each part that cannot be computed, with the reason.
 
     Returns:
@@ -35,8 +36,8 @@ def numbers(source: "Source", reporter: Reporter = QUIET) -> dict[str, Any]:
         ``published``: what ``curation scores published --json`` has, if the CATs are StereoSet's
         and a run is of a printed model. A part that is not there is missing.
     """
-    from curation.scores.run_folder import has_runs
     from curation.scores.tables import rounded
+    from curation.steps.scores.compare import compare
 
     if not source.cats:
         return {}
@@ -47,7 +48,7 @@ def numbers(source: "Source", reporter: Reporter = QUIET) -> dict[str, Any]:
     parts: dict[str, Callable[[], Any]] = {"baselines": lambda: _baselines(shown, reporter)}
     if has_runs(source.scores):
         parts |= {
-            "scores": lambda: _scores(_compare(shown, reporter)),
+            "scores": lambda: _scores(compare(shown, partial=True, reporter=reporter)),
             "published": lambda: _published(shown),
         }
     made = {}
@@ -57,12 +58,6 @@ def numbers(source: "Source", reporter: Reporter = QUIET) -> dict[str, Any]:
         except CurationError as error:
             reporter.warn(f"the report has no {name}: {error.what}")
     return {name: content for name, content in made.items() if content}
-
-
-def _compare(source: "Source", reporter: Reporter) -> "Comparison":
-    from curation.steps.scores.compare import compare
-
-    return compare(source, partial=True, reporter=reporter)
 
 
 def _scores(report: "Comparison") -> Fields:
@@ -133,7 +128,7 @@ def _group(group: "Ranking") -> Fields:
 
 
 VERDICTS = ("holds", "unsure", "open")
-"""Of a test: p is small; it is, but may be wrong; the models cannot be told apart."""
+"""The verdicts of a test: p is small; p is small and may be wrong; p is not small."""
 
 
 def _pairs(rows: Sequence["Difference"], models: Sequence[str]) -> list[Fields]:
@@ -161,19 +156,24 @@ def _baselines(source: "Source", reporter: Reporter) -> Fields:
     """The baselines, each with ``label``, and how often one of them is ``beyond`` chance."""
     from curation.steps.scores.runs import baselines
 
-    rows = baselines(source, overall=True, reporter=reporter)
-    beyond = sum(len(row.get("beyond_chance", ())) for row in rows)
-    labelled = [{**row, "label": row["model"]} for row in rows]
-    return {"split": source.split, "cats": len(source.cats), "beyond": beyond, "rows": labelled}
+    found = baselines(source, overall=True, reporter=reporter)
+    beyond = sum(len(row.get("beyond_chance", ())) for row in found)
+    rows = [{**row, "label": row["model"]} for row in found]
+    return {"split": source.split, "cats": len(source.cats), "beyond": beyond, "rows": rows}
 
 
 def _published(source: "Source") -> Fields | None:
-    """Runs beside the papers' printed rows; None if the CATs are not StereoSet's."""
+    """Runs beside the papers' printed rows; None if the CATs or models are not the papers'."""
     from curation.scores.flags import MARKS
-    from curation.scores.published import by_split, choose
+    from curation.scores.published import by_split, choose, printed_name
+    from curation.scores.runs import Run, model_of
     from curation.stats.metrics import BOTH
     from curation.steps.scores.runs import beside_printed
 
+    known = {path: read_run(path) for path in source.scores.glob("*/*/")}
+    runs = (Run(model_of(at, about), at.name, "", {}, about) for at, about in known.items())
+    if not any(map(printed_name, runs)):  # scores need not be read again
+        return None
     try:
         by_split(source.cats)
     except CurationError:
