@@ -39,7 +39,7 @@ def files(environment: Environment, given: Mapping[str, Any]) -> Iterator[tuple[
 
 
 def file(term: str) -> str:
-    """The name of a term's page; an id that is no plain name of a file is replaced.
+    """The name of a term's page; an id that could be another path is replaced.
 
     >>> file("term-5917ec1f"), file("../Up")
     ('term-5917ec1f.html', 'page-ca16e22d7dcd7393732f.html')
