@@ -83,7 +83,9 @@ def test_a_whole_round_on_tables(desk: Desk) -> None:
     assert desk.bring("nv", read_rows(desk))["new"] == 15
     status = desk.status("nv")
     assert (status["remaining"], status["decided"], status["labels_per_item"]) == (0, 3, None)
-    desk.say("rounds", "close", "nv")
+    told = desk.say("rounds", "quality", "nv")
+    assert [(who["labels"], who["agreement"] > 0.6) for who in told["people"]] == [(9, True)] * 5
+    assert "next: curation decisions neutral\n" in desk.does("rounds", "close", "nv").out
     report = desk.say("decisions", "neutral")
     check(report)
     said = desk.does("decisions", "neutral").out
