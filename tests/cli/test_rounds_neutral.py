@@ -186,10 +186,14 @@ def test_a_correction_of_the_item_makes_its_neutral_association_void(desk: Desk)
     set_to(desk.root, "leave_out = []", f'leave_out = ["{left_out.id}"]')
     assert desk.open("neutral", "n")["tasks"] == 2
     desk.bring("n", neutral_rows(desk, "cat"))
-    desk.say(
-        *("rounds", "correct", item.id, "--field", "stereotype", "--text", "friendly", "--yes"),
-        *("--by", "me", "--why", "a typing error"),
-    )
+    (beside,) = [
+        each.id for each in desk.records("n/items.jsonl", Item) if each.context == item.context
+    ]
+    command = ("rounds", "correct", item.id, "--field", "stereotype", "--text", "friendly")
+    why = ("--by", "me", "--why", "a typing error")
+    told = "written beside the old text, and so refused: 1 neutral association\n"
+    assert told in desk.run(*command, *why).out  # and it asks
+    assert desk.say(*command, *why, "--yes")["neutral_refused"] == [beside]
     assert len(desk.records("n/items.jsonl", Item)) == 1
     assert desk.status("n")["refused_by_reason"] == {"text_changed": 1}
     assert desk.status("n")["void"] == 1
