@@ -218,6 +218,11 @@ def test_answers_that_are_all_refused_and_labels_that_do_not_agree(
     desk.bring("n", [row | answer for row in rows])
     campaign.close("n")
     campaign.at("a neutral round is closed and its associations lack labels")
+    path = desk.rounds / "n" / "items.jsonl"
+    good = path.read_text("utf-8")
+    path.write_text("{", "utf-8")
+    campaign.at("settings or terms have changed, and items are not computed again")
+    path.write_text(good, "utf-8")
     desk.does(*campaign.line().split("curation ")[1].split(), "--platform", "files")
     campaign.at("nobody has the tables")
 
