@@ -299,9 +299,14 @@ def apart(text: str) -> str:
     return text.replace("$", "$\u2060")
 
 
+def content_warning(kind: RoundKind, texts: Texts) -> str:
+    """What people are warned of; who writes neutral texts reads stereotypes, and writes none."""
+    return str(texts["content_warning"]["label" if kind == "neutral" else WORK[kind]])
+
+
 def instruction(kind: RoundKind, texts: Texts) -> str:
     """The instructions that people read first, as plain HTML: the task, its rules, consent."""
-    warning = texts["content_warning"][WORK[kind]]
+    warning = content_warning(kind, texts)
     consent = texts["consent"]
     shown = [_html("", [warning]), *(_html(head, lines) for head, lines in parts(kind, texts))]
     shown.append(_html(consent["title"], consent["lines"]))
@@ -336,7 +341,7 @@ def plain_parts(kind: RoundKind, texts: Texts) -> list[tuple[str, list[str]]]:
     """The instructions without marks: headings, and the lines under each; consent is the last."""
     consent = texts["consent"]
     (_, intro), *others = parts(kind, texts)
-    warned = ("", [texts["content_warning"][WORK[kind]], *intro])
+    warned = ("", [content_warning(kind, texts), *intro])
     plain = [warned, *others, (consent["title"], consent["lines"])]
     return [(heading, [unmarked(line) for line in lines]) for heading, lines in plain]
 

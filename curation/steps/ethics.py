@@ -102,7 +102,7 @@ def ethics_sheet(
         study=works[0].texts["study"],
         platforms=list(dict.fromkeys(work.platform for work in works)),
         prolific=prolific or any(round.reward is not None for round in rounds.values()),
-        warnings={work.texts["content_warning"][WORK[work.kind]]: work.texts for work in works},
+        warnings={pages.content_warning(work.kind, work.texts): work.texts for work in works},
         consents=[
             ([work.kind for work in alike], alike[0].texts)
             for alike in grouped((pages.consent_text(w.texts), w) for w in works).values()

@@ -176,6 +176,8 @@ def test_platform_people_from_prolific_and_kinds(new: Campaign) -> None:
     assert "made for them, or their number at Prolific and that of their submission." in crowd
     assert "numbers of the person and the submission at Prolific, when people came" in crowd
     neutral = checked(ethics_sheet(new, kinds=["neutral"]))
+    assert "> Content warning. You will read stereotypes about groups of people." in neutral
+    assert "You are asked to write down stereotypes" not in neutral
     told = "The neutral texts and their labels are not in the dataset."
     assert told in neutral
     assert told not in crowd

@@ -29,7 +29,7 @@ from curation.rounds.answers.rows import whole_sentence
 from curation.rounds.folding import neutral
 from curation.rounds.platforms.web.store import Plan, Store, WebTask
 from curation.text.item_form import BLANK, fill, flaws, read_blank
-from curation.text.rules import WORK, nfc, same_text
+from curation.text.rules import nfc, same_text
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.web.prolific import Prolific
@@ -409,7 +409,7 @@ def training_view(
 
 def warning(plan: Plan) -> str:
     """The content warning of a round."""
-    return str(plan.texts["content_warning"][WORK[plan.kind]])
+    return pages.content_warning(plan.kind, plan.texts)
 
 
 def expect(plan: Plan, tasks: int) -> list[str]:
