@@ -395,8 +395,8 @@ def test_the_demo_ends_as_the_readme_says(demo: Any) -> None:
     for step in steps:
         start = lines.index(step[0])
         assert lines[start : start + 2] == step
-    assert len(end) == 3
-    assert lines[-3:] == end
+    assert len(end) == 4
+    assert lines[-4:] == end
 
 
 # --- links ----------------------------------------------------------------------------------

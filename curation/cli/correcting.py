@@ -78,6 +78,7 @@ def correct(
                 "labels_lost": planned.labels,
                 "was_cat": planned.is_cat,
                 "items_refused": planned.refused,
+                "neutral_refused": planned.neutral,
                 "changed": counts,
                 "released_in": planned.versions,
                 "asked_in": done.asked,
@@ -111,6 +112,9 @@ def _show(planned: Planned) -> None:
         console.say("it is a CAT now, and is not one until it has new labels")
     if planned.refused:
         console.say(f"too like the new text, and so refused: {', '.join(planned.refused)}")
+    if planned.neutral:
+        many = amount(len(planned.neutral), "neutral association")
+        console.say(f"written beside the old text, and so refused: {many}")
     for version in planned.versions:
         console.warn(
             f"7-release/{version} holds the item as it was: raise version in [release], build and "

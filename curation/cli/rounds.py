@@ -851,6 +851,8 @@ def close(
     show_progress(opened, [closed])
     if closed.kind == "review":
         console.say(f"next: curation terms select, then {round_status.WRITING}")
+    elif round_files.neutral_rounds(opened).get(closed.name):
+        console.say("next: curation decisions neutral")
 
 
 app.command("quality")(quality)

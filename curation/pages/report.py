@@ -68,7 +68,12 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= FILTERS
-    made.globals |= {"bars": bars, "choosing": terms.choosing, **dots.PICTURES}
+    made.globals |= {
+        "bars": bars,
+        "choosing": terms.choosing,
+        "term_file": terms.file,
+        **dots.PICTURES,
+    }
     return made
 
 

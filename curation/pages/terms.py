@@ -10,9 +10,11 @@ from typing import Any
 from jinja2 import Environment
 
 from curation.pages.sourced import Sourced, pairs
+from curation.text.rules import stable_id
 
 SEARCH = Path(__file__).parent / "static" / "search.js"
 _INDENT = re.compile(r"\s*\n\s*")
+_PLAIN = re.compile(r"[a-z0-9-]{1,100}")
 
 
 def files(environment: Environment, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -33,7 +35,16 @@ def files(environment: Environment, given: Mapping[str, Any]) -> Iterator[tuple[
     )
     template = environment.get_template("term.html")
     for name, term in pairs(found["terms"]):
-        yield f"terms/{name}.html", template.render(given, term=term, runs=list(found["runs"]))
+        yield f"terms/{file(name)}", template.render(given, term=term, runs=list(found["runs"]))
+
+
+def file(term: str) -> str:
+    """The name of a term's page; an id that could be another path is replaced.
+
+    >>> file("term-5917ec1f"), file("../Up")
+    ('term-5917ec1f.html', 'page-ca16e22d7dcd7393732f.html')
+    """
+    return f"{term if _PLAIN.fullmatch(term) else stable_id('page', term)}.html"
 
 
 def slim(page: str) -> str:

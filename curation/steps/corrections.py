@@ -34,6 +34,7 @@ class Planned(NamedTuple):
         people: how many people gave them.
         is_cat: whether the item is a CAT now.
         refused: other items that are refused then, because they are too like it.
+        neutral: ids of the items with a neutral association beside its old words, refused then.
         versions: built versions of the release that hold the item.
     """
 
@@ -43,6 +44,7 @@ class Planned(NamedTuple):
     people: int
     is_cat: bool
     refused: list[str]
+    neutral: list[str]
     versions: list[str]
 
 
@@ -147,8 +149,8 @@ def _plan(
     folded, _ = folded_answers(campaign, out, reporter, more=[correction])
     new = next((each for each in folded.items if each.id == id), None)
     if new is None:
-        known = round_files.refusals(campaign)
-        refused = (r for r in folded.rejections[item.round] if (r.code, r.where) not in known)
+        before = round_files.refusals(campaign)
+        refused = (r for r in folded.rejections[item.round] if (r.code, r.where) not in before)
         reason = next(refused)
         raise CurationError(
             f"with this text, item {id} would be refused ({reason.code}): {reason.detail}",
@@ -159,6 +161,7 @@ def _plan(
     labels = read.read_labels(campaign)
     labels = labels[labels["item"] == id]
     kept = {label.id for label in folded.labels if label.item == id}
+    known = {each.id for each in folded.items}
     lost = labels[~labels["id"].isin(list(kept))]
     return Planned(
         correction,
@@ -166,9 +169,8 @@ def _plan(
         len(lost),
         lost["annotator"].nunique(),
         id in cats_of(campaign),
-        sorted(
-            {each.id for each in read.read_items(campaign)} - {each.id for each in folded.items}
-        ),
+        sorted({each.id for each in read.read_items(campaign)} - known),
+        sorted({each.id for each in read.neutral_items(campaign)} - known),
         list(versions.holding(campaign, {id})),
     )
 

@@ -405,7 +405,9 @@ def _next(
     for status, progress in work:
         if (advice := round_status.advice(status, progress)) != "closed":
             return f"{progress.round}: {advice}"
-    if neutral := round_status.about_neutral(campaign):
+    fold, decided = steps["answers"], steps["filter"]
+    neutral = round_status.about_neutral(campaign) if fold.state == UP_TO_DATE else ""
+    if neutral:
         return f"labels for neutral associations: {neutral}"
     if not campaign.round_names():
         current = {name for name, step in steps.items() if step.state == UP_TO_DATE}
@@ -418,7 +420,6 @@ def _next(
         selected = steps["select"].state == UP_TO_DATE
         first = "" if selected else "curation terms select, then "
         return f"{first}{round_status.WRITING}"
-    fold, decided = steps["answers"], steps["filter"]
     if fold.state == UP_TO_DATE and fold.counts and not fold.counts["items"]:
         why = "there are no items yet: 2-rounds/*/rejected.jsonl says why"
         return f"{why}; then {round_status.WRITING}, or {IMPORTS}"

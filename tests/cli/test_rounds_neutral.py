@@ -9,6 +9,7 @@ import pytest
 
 from curation.records import Item, Task
 from curation.rounds.platforms.web.store import Person, Store, WebTask
+from support.commands import set_to
 from support.desk import GOLD, Desk, Row, at, label_row, word
 from support.pages import join, labelled, work, written
 
@@ -83,7 +84,9 @@ def test_a_whole_round_on_tables(desk: Desk) -> None:
     assert desk.bring("nv", read_rows(desk))["new"] == 15
     status = desk.status("nv")
     assert (status["remaining"], status["decided"], status["labels_per_item"]) == (0, 3, None)
-    desk.say("rounds", "close", "nv")
+    told = desk.say("rounds", "quality", "nv")
+    assert [(who["labels"], who["agreement"] > 0.6) for who in told["people"]] == [(9, True)] * 5
+    assert "next: curation decisions neutral\n" in desk.does("rounds", "close", "nv").out
     report = desk.say("decisions", "neutral")
     check(report)
     said = desk.does("decisions", "neutral").out
@@ -179,14 +182,19 @@ def write(desk: Desk, rows: list[Row]) -> Path:
 
 
 def test_a_correction_of_the_item_makes_its_neutral_association_void(desk: Desk) -> None:
-    desk.open("neutral", "n")
+    item, _, left_out = desk.records("w/items.jsonl", Item)
+    set_to(desk.root, "leave_out = []", f'leave_out = ["{left_out.id}"]')
+    assert desk.open("neutral", "n")["tasks"] == 2
     desk.bring("n", neutral_rows(desk, "cat"))
-    item = desk.records("w/items.jsonl", Item)[0]
-    desk.say(
-        *("rounds", "correct", item.id, "--field", "stereotype", "--text", "friendly", "--yes"),
-        *("--by", "me", "--why", "a typing error"),
-    )
-    assert len(desk.records("n/items.jsonl", Item)) == 2
+    (beside,) = [
+        each.id for each in desk.records("n/items.jsonl", Item) if each.context == item.context
+    ]
+    command = ("rounds", "correct", item.id, "--field", "stereotype", "--text", "friendly")
+    why = ("--by", "me", "--why", "a typing error")
+    told = "written beside the old text, and so refused: 1 neutral association\n"
+    assert told in desk.run(*command, *why).out  # and it asks
+    assert desk.say(*command, *why, "--yes")["neutral_refused"] == [beside]
+    assert len(desk.records("n/items.jsonl", Item)) == 1
     assert desk.status("n")["refused_by_reason"] == {"text_changed": 1}
     assert desk.status("n")["void"] == 1
 

@@ -1,6 +1,7 @@
 """The report of a campaign and of gold files: what it is made of, and what it must not tell."""
 
 import csv
+import gzip
 import json
 import shutil
 import stat
@@ -410,13 +411,19 @@ def test_the_report_of_gold_files(done: Desk, tmp_path: Path) -> None:
 def test_gold_files_that_are_hidden_need_private(done: Desk, tmp_path: Path) -> None:
     desk = done.copy(tmp_path / "c")
     desk.build("--hide", "labels")
+    packed, mapping = tmp_path / "gold.jsonl.gz", tmp_path / "mapping.toml"
+    packed.write_bytes(gzip.compress(desk.gold.read_bytes()))
+    mapping.write_text(f'files = ["{desk.gold.as_posix()}"]\n', "utf-8")
+    for gold in (desk.gold, packed, mapping):
+        ran = desk.forked("pages", "build", "--gold", gold, "--to", tmp_path / "out")
+        assert ran.code == 1
+        assert f"{gold.name}: has hidden gold labels" in ran.err
+        assert "add --private" in ran.err
+        assert not (tmp_path / "out").exists()
     words_ = ("pages", "build", "--gold", desk.gold, "--to", tmp_path / "out")
-    ran = desk.forked(*words_)
-    assert ran.code == 1
-    assert "gold-0.1.0.jsonl: has hidden gold labels" in ran.err
-    assert "add --private" in ran.err
-    assert not (tmp_path / "out").exists()
     desk.free(*words_, "--private")
+    for path in (tmp_path / "out").rglob("*"):
+        assert path.is_dir() or stat.S_IMODE(path.stat().st_mode) == 0o600, path
+    assert (tmp_path / "out/.gitignore").read_text("utf-8") == "*\n"
     page = tmp_path / "out/report.html"
     assert MARK in " ".join(Words(page).words)
-    assert stat.S_IMODE(page.stat().st_mode) == 0o600

@@ -20,7 +20,7 @@ from curation.steps.pages.collecting import texts
 from curation.steps.pages.scores import _pairs, numbers
 from curation.steps.source import campaign_source, gold_source
 from support.cats import cat
-from support.scored import CATS, chance, likes, put, scored_campaign, write_gold
+from support.scored import CATS, chance, likes, put, scored_campaign, write_cats, write_gold
 
 MEASURES = ("lms", "ss", "icat")
 Json = dict[str, Any]
@@ -211,6 +211,21 @@ def test_other_rules_are_ranked_apart(made: Json) -> None:
     html = page(**made)
     assert html.index(default["title"]) < html.index(apart["title"])
     assert html.count("Models that are scored by other rules are ranked apart") == 2
+
+
+def test_models_that_have_one_kind_each_are_ranked_by_kind(campaign: Campaign) -> None:
+    campaign.decisions.mkdir()
+    write_cats(campaign.root, CATS)
+    for model, kind in (("a", "intersentence"), ("b", "intrasentence")):
+        own = [one for one in CATS if one.kind == kind]
+        put(campaign.scores, model, "default", likes, own)
+    with pytest.warns(UserWarning, match="CATs of one kind only"):
+        made = numbers(campaign_source(campaign))
+    groups = [(group["kind"], group["ranked"]) for group in made["scores"]["groups"]]
+    assert groups == [("intrasentence", ["b/default"]), ("intersentence", ["a/default"])]
+    printed = shown(page(**made))
+    for name, kind in (("a", "intersentence"), ("b", "intrasentence")):
+        assert printed[f"/runs/{name}~1default/kinds/{kind}/overall/ss"] == {"100.0"}
 
 
 def test_names_of_models_are_texts(made: Json) -> None:

@@ -119,6 +119,9 @@ CHANGES: list[tuple[dict[str, dict[str, Any]], str]] = [
     ({"rounds": {"training_tries": 3}}, "in 3 tries"),
     ({"rounds": {"instruction_checks": 20}}, "one page in 20 tasks says which labels"),
     ({"rounds": {"consent": False}}, "OPEN: How do people consent?"),
+    ({"rounds": {"consent": False}}, "Its own pages ask for consent all the same."),
+    ({"rounds": {"write_seconds": 25}}, "less than 25 seconds to write or 3 to label"),
+    ({"rounds": {"label_seconds": 4}}, "less than 10 seconds to write or 4 to label"),
     ({"people": {"validation": {"countries": ["ID"]}}}, "| they live in Indonesia | not set |"),
     ({"people": {"review": {"first_languages": ["jv"]}}}, "their first language is Javanese"),
     ({"people": {"validation": {"approval_rate": 97}}}, "at least 97 % of their work"),
@@ -142,7 +145,9 @@ def test_a_setting_changes_the_sheet(
 
 GONE: list[tuple[dict[str, Any], str]] = [
     ({"typing_counts": False}, "how texts came about"),
-    ({"training_pass": 0}, "examples for training"),
+    ({"training_pass": 0}, "they try examples for training"),
+    ({"training_pass": 0}, "| examples for training: the share that was right"),
+    ({"write_seconds": 0, "label_seconds": 0}, "and what took less than"),
     ({"pause_after": 0}, "asked to rest"),
     ({"instruction_checks": 0}, "instruction checks:"),
     ({"pay_write": 0, "pay_label": 0}, "pay lists by id"),
@@ -168,8 +173,12 @@ def test_platform_people_from_prolific_and_kinds(new: Campaign) -> None:
     tables = checked(ethics_sheet(new, platform="files"))
     assert "OPEN: How are tables sent to people and back" in tables
     crowd = checked(ethics_sheet(new, prolific=True))
-    assert "but for their number at Prolific and that of their submission" in crowd
-    assert "numbers of the person and the submission at Prolific" in crowd
+    assert "made for them, or their number at Prolific and that of their submission." in crowd
+    assert "numbers of the person and the submission at Prolific, when people came" in crowd
+    neutral = checked(ethics_sheet(new, kinds=["neutral"]))
+    told = "The neutral texts and their labels are not in the dataset."
+    assert told in neutral
+    assert told not in crowd
     assert "Prolific" not in tables
     only = ethics_sheet(new, kinds=["validation"]).text
     assert re.findall(r"^### (.+)$", only, re.MULTILINE) == ["Labelling sentences"]

@@ -212,6 +212,20 @@ def test_answers_that_are_all_refused_and_labels_that_do_not_agree(
     assert desk.run("run").code == 1
     campaign.at("people do not agree on any item")
 
+    desk.open("neutral", "n")
+    rows = desk.tables("n", ["x"])["x"]
+    answer = {"annotator": "x", "neutral": "usual", "seconds": 40}
+    desk.bring("n", [row | answer for row in rows])
+    campaign.close("n")
+    campaign.at("a neutral round is closed and its associations lack labels")
+    path = desk.rounds / "n" / "items.jsonl"
+    good = path.read_text("utf-8")
+    path.write_text("{", "utf-8")
+    campaign.at("settings or terms have changed, and items are not computed again")
+    path.write_text(good, "utf-8")
+    desk.does(*campaign.line().split("curation ")[1].split(), "--platform", "files")
+    campaign.at("nobody has the tables")
+
 
 def test_from_a_pilot_to_the_real_rounds(forked: Any, tmp_path: Path) -> None:
     desk = Desk.make(

@@ -167,7 +167,7 @@ def _flaw(answer: Written, term: str, rules: Rules) -> tuple[str, str] | None:
     )
     if flaw or rules.meta is None:
         return flaw and (flaw.code, flaw.detail)
-    words = [filler(answer.context, sentence) or sentence for sentence in sentences]
+    words = [text[slice(*attribute(answer.context, text))] or text for text in sentences]
     for text in (answer.context, *words):
         if phrase := rules.meta(text):
             return "meta_text", f"{phrase!r} in {text!r}"

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, open_input, refuse_links
+from curation.files import CurationError, refuse_links
 from curation.steps.pages import collecting
 from curation.steps.pages.collecting import Collected
 from curation.steps.source import open_source
 from curation.steps.step import QUIET, Reporter, Step
-from curation.work.manifest import Results, digests, read_manifest, run_step
+from curation.work.manifest import MANIFEST, Results, digests, read_manifest, run_step
 
 REPORT, STEP = "report.html", "pages"
 
@@ -123,6 +123,8 @@ def build_gold(
         )
     source = open_source(gold=gold, scores=scores, reporter=reporter)
     made = collecting.collect_gold(source, reporter, private=private)
+    if private:  # git never adds it
+        made.files[".gitignore"] = b"*\n"
     run = run_step(
         to,
         STEP,
@@ -131,10 +133,16 @@ def build_gold(
         settings={},
         inputs=digests({path.name: path for path in gold}),
     )
+    if private:
+        (to / MANIFEST).chmod(0o600)
     return MadePages(to / REPORT, sorted(run.outputs))
 
 
 def _has_nonces(path: Path) -> bool:
-    """Whether a file is a private gold file: its lines have the nonces of commitments."""
-    with open_input(path) as file:
-        return b'"nonce"' in file.readline(1 << 20)
+    """Whether a file, or one that a mapping file names, has the nonces of commitments."""
+    from curation.catsets.content import read_parts
+    from curation.catsets.mapping import read_mapping
+
+    is_mapping = path.suffix.lower() == ".toml"
+    named = [path.parent / name for name in read_mapping(path).files] if is_mapping else [path]
+    return any("nonce" in part.columns() for file in named for part in read_parts(file)[0])

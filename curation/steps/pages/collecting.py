@@ -200,8 +200,13 @@ def _shown(campaign: Campaign, *, hidden: bool) -> Source:
     def names(cat: Cat) -> set[object]:
         return {cat.id, texts_of(published(cat))}
 
-    closed = {cat.term for cat in source.cats if cat.split == "test" or names(cat) & secret}
-    cats = [c for c in source.cats if c.term not in closed and names(c) & history.public]
+    secrets = [cat for cat in source.cats if cat.split == "test" or names(cat) & secret]
+    closed = {(cat.domain, cat.target) for cat in secrets} | {cat.term for cat in secrets}
+    cats = [
+        cat
+        for cat in source.cats
+        if not {cat.term, (cat.domain, cat.target)} & closed and names(cat) & history.public
+    ]
     return replace(source, cats=cats)
 
 
@@ -264,7 +269,14 @@ def _collected(
     listed = tables(contents, private=private)
     numbers["tables"] = [table.about for table in listed]
     report = Report(
-        name, texts(language), language, sources | named(numbers), stale, private, hidden
+        name,
+        texts(language),
+        nearest(language) or FIRST,
+        sources | named(numbers),
+        stale,
+        private,
+        hidden,
+        data_language=language,
     )
     files = {f"{NUMBERS}/{name}.json": orjson.dumps(content) for name, content in numbers.items()}
     return Collected(report, files | {f"{TABLES}/{table.file}": table.data for table in listed})

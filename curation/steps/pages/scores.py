@@ -4,7 +4,7 @@ All of it is computed by the functions behind ``curation scores compare``, ``bas
 ``published``; here it gets the form that pages need, where nothing is computed any more.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -88,25 +88,35 @@ def _scores(report: "Comparison") -> Fields:
         "least_p": LEAST_P,
         "marks": [{"mark": MARKS[flag], "says": says} for flag, says in notes(flagged).items()],
         "runs": runs,
-        "groups": [_group(group) for group in report.groups],
+        "groups": [made for group in report.groups for made in _groups(group, runs)],
     }
 
 
-def _group(group: "Ranking") -> Fields:
+def _groups(group: "Ranking", runs: Mapping[str, Fields]) -> Iterator[Fields]:
+    """A ranking by both kinds of CAT; or by each kind, if no model has both."""
+    from curation.stats.metrics import BOTH
+
+    ranked = [model for model in group.models if model not in group.one_kind_only]
+    if ranked:
+        yield _group(group, BOTH if len(group.kinds) > 1 else group.kinds[0], ranked)
+    for kind in () if ranked else group.kinds:
+        yield _group(group, kind, [m for m in group.models if kind in runs[m]["kinds"]])
+
+
+def _group(group: "Ranking", kind: str, ranked: list[str]) -> Fields:
     """A ranking, whose differences are laid out by pair.
 
     Returns:
-        The fields of ``Ranking``; ``kind``, the kind of its main values («both» if there are two);
-        ``ranked``, the runs that have such values, the highest icat first;
+        The fields of ``Ranking``; ``kind``, the kind of its main values, or «both»; ``ranked``, the
+        runs that have such values, the highest icat first;
         ``pairs`` of ``_pairs`` instead of ``differences``; ``tests``, how many pairs of this kind
         have each verdict, by measure; and ``ends``, the most and the least stereotyped terms, each
         with ``label`` and ``few_cats``.
     """
     from curation.scores.terms import most_and_least
     from curation.stats.intervals import FEW_CATS
-    from curation.stats.metrics import BOTH, METRICS
+    from curation.stats.metrics import METRICS
 
-    kind = BOTH if len(group.kinds) > 1 else group.kinds[0]
     pairs = _pairs(group.differences, group.models)
     own = [pair for pair in pairs if pair["kind"] == kind]
     tests = {
@@ -117,7 +127,7 @@ def _group(group: "Ranking") -> Fields:
     del whole["differences"]
     return whole | {
         "kind": kind,
-        "ranked": [m for m in group.models if m not in group.one_kind_only] or group.models,
+        "ranked": ranked,
         "pairs": pairs,
         "tests": tests,
         "ends": [

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from curation.campaign import Campaign
-from curation.files import read_records
+from curation.files import CurationError, read_records
 from curation.records import GOLDS, Cat, Decision, Fields
 from curation.steps import read
 from curation.steps.source import Source
@@ -79,7 +79,9 @@ def _votes(source: Source) -> "dict[str, Votes]":
         entries = (entry for path in source.gold for entry in read_cat_entries(path))
         made = {str(s["id"]): votes(s) for e in entries for s in e.item["sentences"]}
     else:
-        decisions = read_records(source.campaign.decisions / "decisions.jsonl", Decision)
+        decisions = read_records(
+            source.campaign.decisions / "decisions.jsonl", Decision, missing_ok=True
+        )
         made = {verdict.id: verdict.votes for d in decisions for verdict in d.verdicts}
     return {name: counted for name, counted in made.items() if sum(counted)}
 
@@ -95,7 +97,12 @@ def _runs(source: Source, reporter: Reporter) -> "Sequence[Run]":
 
     if not has_runs(source.scores):
         return []
-    return current_runs(read_runs(source.scores, reporter=reporter), source.cats, reporter=reporter)
+    try:
+        runs = read_runs(source.scores, reporter=reporter)
+    except CurationError as error:
+        reporter.warn(f"the report does not say what models chose: {error.what}")
+        return []
+    return current_runs(runs, source.cats, reporter=reporter)
 
 
 def _choices(cats: Sequence[Cat], runs: "Sequence[Run]") -> list[dict[str, str]]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records, read_table, read_text
 from curation.formats.tables import read_csv
-from curation.records import Answer, Person
+from curation.records import Answer, Label, Person
 from curation.rounds import people as standing
 from curation.rounds.answers.rows import column
 from curation.steps import read
@@ -62,7 +62,9 @@ def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
         )
     names = [round] if round else names
     labels = read.read_labels(campaign)
-    labels = labels[labels["round"].isin(names)]
+    if round:  # also of a round that labels neutral associations, which count nowhere else
+        path = campaign.rounds / round / "labels.jsonl"
+        labels = read_table([path] if path.exists() else [], Label)
     planned = set(round_files.planned_rounds(campaign))
     tables = [answers_of(labels[~labels["round"].isin(list(planned))])]
     for path in (campaign.rounds / name / "answers.jsonl" for name in names if name in planned):

@@ -615,7 +615,8 @@ def about_neutral(campaign: Campaign) -> str:
     asked = {name for round in rounds if round.kind == "validation" for name in round.of}
     written = {item.round for item in read.neutral_items(campaign)} - asked
     names = [round.name for round in rounds if round.name in written and round.state == "closed"]
-    return " ".join(["curation rounds open validation", *(f"--of {n}" for n in names)]) * any(names)
+    of = "".join(f" --of {name}" for name in names)
+    return f"curation rounds open validation{of}" if names else ""
 
 
 def advice(status: RoundStatus, progress: "Progress") -> str:

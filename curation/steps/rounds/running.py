@@ -351,6 +351,7 @@ def _neutral(
         for item in (read.read_items(campaign) if campaign.round_names() else [])
         if item.term in term_ids
         and item.id not in taken
+        and item.id not in campaign.settings.decisions.leave_out
         and (item.round in pilots) == is_pilot
         and _is_wanted(item, of)
         and len(plan.sides(item)) == 2

@@ -95,7 +95,7 @@ OPTIONS: Row = {
     "label_seconds": 3,
     "standing": {"spam": ("excluded", "copied"), "tired": ("withdrawn", "asked")},
     "near": lambda texts, new: next((n for n, t in enumerate(texts) if t[:40] == new[:40]), None),
-    "meta": lambda text: "n/a" if text == "n/a" else None,
+    "meta": lambda text: text if text in ("n/a", "HITs are ok") else None,
 }
 LONG = "The baker from the corner of the old street is BLANK."
 BY_KNOBS: list[tuple[str, list[Row]]] = [
@@ -105,7 +105,7 @@ BY_KNOBS: list[tuple[str, list[Row]]] = [
     ("excluded", [written(), label(annotator="spam")]),
     ("withdrawn", [written(), label(annotator="tired")]),
     ("near_duplicate", [written(context=LONG), written(context=LONG, item_id="i2", unrelated="x")]),
-    ("meta_text", [written(unrelated="n/a")]),
+    *(("meta_text", [written(unrelated=text)]) for text in ("n/a", "HITs are ok")),
 ]
 OF_TASKS = {
     *("skipped", "unknown_task", "second_answer", "over_person_cap", "over_term_cap"),
