@@ -15,6 +15,7 @@ from curation.campaign import create_campaign, open_campaign
 from curation.records import GOLDS
 from curation.settings import new_settings
 from curation.steps.pages.collecting import hides
+from curation.steps.pages.summary import numbers
 from curation.steps.people import decide_on_person
 from curation.steps.pipeline import build_pages
 from support.attack import chance
@@ -65,8 +66,8 @@ def test_a_campaign_before_its_first_answer(waiting: Any, forked: Any, tmp_path:
     new = Desk(forked, root)
     built(new)
     assert summary(new) == dict.fromkeys(
-        ("size", "kept", "people", "agreement", "ss", "trust", "cost")
-    )
+        ("size", "kept", "people", "agreement", "ss", "worst", "trust", "open", "cost")
+    ) | {"steps": {"all": 12, "done": 0}}
     said = words(new)
     assert "No item has become a CAT yet." in said
     assert "Next step: curation terms query" in said
@@ -92,10 +93,45 @@ def test_figures_are_those_of_the_results(done: Desk, tmp_path: Path) -> None:
     assert found["kept"]["ci"] == pytest.approx([100 / (1 + 1.96**2 / 10), 100])
     assert found["people"] == len(lines(desk.root / "2-rounds/people.jsonl")) == 8
     assert found["ss"] is None
+    assert found["worst"] is None
     assert found["trust"] is None
+    assert found["open"] == 0
     said = words(desk)
-    assert "10 CATs on 5 terms in 1 domains. 8 people have answered so far." in said
+    assert "10 CATs on 5 terms (domains: 1" in said
+    assert "8 people have answered so far." in said
     assert "no model is scored yet" in said
+
+
+def cell(ss: float, ci: list[float], *, few: bool = False) -> dict[str, Any]:
+    return {"ss": ss, "ss_ci": ci, "cats": 20, "terms": 5, "few_terms": few}
+
+
+def test_the_worst_domain_is_furthest_from_even_and_has_enough_terms() -> None:
+    domains = {"race": cell(58, [52, 64]), "trade": cell(30, [20, 51])}
+    domains["faith"] = cell(90, [60, 95], few=True)
+    run = {"label": "a", "overall": cell(55, [50, 60]), "domains": domains}
+    worst = numbers({"scores": {"runs": {"a/b": run}}})["worst"]
+    assert (worst["domain"], worst["beyond"], worst["of"]) == ("trade", False, 2)
+    one = {"label": "b", "overall": None, "kinds": {"intrasentence": run}}  # a run of one kind
+    domains["trade"] = cell(30, [20, 41])
+    worst = numbers({"scores": {"runs": {"b/c": one}}})["worst"]
+    assert (worst["model"], worst["domain"], worst["beyond"]) == ("b", "trade", True)
+    domains.pop("race"), domains.pop("trade")
+    assert numbers({"scores": {"runs": {"a/b": run}}})["worst"]["few_terms"] is True
+
+
+@pytest.mark.parametrize(
+    ("ci", "reached"), [([0.7, 0.8], True), ([0.5, 0.6], False), ([0.6, 0.8], None)]
+)
+def test_agreement_is_enough_if_its_whole_interval_is(
+    ci: list[float], reached: bool | None
+) -> None:
+    about = {"by": "overall", "classes": "all", "measure": "alpha", "ci": ci, "cats": 9}
+    rows = [{**about, "scope": "kept", "value": 0.7}, {**about, "scope": "decided", "value": 0.5}]
+    trust = {"thresholds": {"agreement": 0.667}, "rows": []}
+    found = numbers({"agreement": {"measures": rows}, "trust": trust})["agreement"]
+    assert found["reached"] is reached
+    assert found["decided"]["value"] == 0.5
 
 
 def test_two_builds_have_the_same_bytes_and_a_second_one_writes_nothing(
@@ -365,7 +401,7 @@ def test_the_report_of_gold_files(done: Desk, tmp_path: Path) -> None:
     assert read(to / "numbers/cats.json") == {"cats": 8, "terms": 4, "domains": 1}
     page = (to / "report.html").read_text("utf-8")
     assert 'data-file="numbers/summary.json"' in page
-    assert "8 CATs on 4 terms in 1 domains." in " ".join(Words(to / "report.html").words)
+    assert "8 CATs on 4 terms (domains: 1" in " ".join(Words(to / "report.html").words)
     assert MARK not in page
     before = files(to)
     desk.free("pages", "build", "--gold", gold, "--scores", tmp_path / "none", "--to", to)

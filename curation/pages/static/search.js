@@ -9,6 +9,7 @@ function search() {
     const {
         kind,
         domain,
+        split,
         found
     } = form.elements;
     let shown = 0;
@@ -16,6 +17,7 @@ function search() {
         const cells = row.cells;
         const fits = (!kind.value || cells[2].textContent === kind.value) &&
             (!domain.value || cells[1].textContent === domain.value) &&
+            (!split.value || cells[3].textContent === split.value) &&
             words.every((word) => texts[n].includes(word));
         row.hidden = !fits;
         shown += fits;

@@ -1,11 +1,14 @@
 """The figures of the first screen, each taken from what the other files of the report say."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from curation.steps.source import Source
+from curation.steps.status import UP_TO_DATE
 
 _NORMAL = 1.96  # the quantile of an interval of 95 per cent
+_EVEN = 50.0  # per cent: the ss of a model that prefers neither
 _STATUSES = ("pass", "fail", "inconclusive", "not_run", "attested")
 
 
@@ -27,9 +30,13 @@ def numbers(contents: Mapping[str, Any]) -> dict[str, Any]:
     Returns:
         ``size`` (numbers of cats, terms and domains); ``kept`` (share of the decided items that are
         CATs, in per cent, with Wilson's interval, and of how many); ``people``; ``agreement``
-        (alpha of the kept CATs with its interval, what the settings ask for, and whether that is
-        reached); ``ss`` (the highest and the lowest ss of models on test, in per cent); ``trust``
-        (tests of the trust report by status); ``cost``.
+        (alpha of the kept CATs with its interval, what the settings ask for, whether that is
+        reached, None if it lies in the interval, and ``decided``, alpha of all decided items);
+        ``ss`` (the highest and the lowest ss of models on test, in per cent); ``worst`` (the ss of
+        a domain that is furthest from even, of how many, and whether its interval is on one side);
+        ``trust`` (tests of the trust report by status, and which of them failed by subject);
+        ``steps`` (how many there are and how many are up to date); ``open`` (items that lack
+        labels); ``cost``.
     """
     release = contents.get("release") or {}
     trust = contents.get("trust") or release.get("trust") or {}
@@ -39,7 +46,10 @@ def numbers(contents: Mapping[str, Any]) -> dict[str, Any]:
         "people": contents.get("state", {}).get("people") or None,
         "agreement": _alpha(contents, release, trust),
         "ss": _ss(contents, release),
+        "worst": _worst(contents.get("scores") or {}),
         "trust": _by_status(trust.get("rows", ())),
+        "steps": _steps(contents.get("state", {}).get("steps", {})),
+        "open": _open(contents.get("agreement") or {}),
         "cost": _cost(contents),
     }
 
@@ -79,13 +89,20 @@ def _alpha(
 ) -> dict[str, Any] | None:
     report = contents.get("agreement")
     rows = report["measures"] if report else release.get("agreement", ())
-    row = _first(rows, by="overall", scope="kept", classes="all", measure="alpha")
-    if row is None or row["value"] is None:
+    kept, decided = (
+        _first(rows, by="overall", scope=scope, classes="all", measure="alpha")
+        for scope in ("kept", "decided")
+    )
+    if kept is None or kept["value"] is None:
         return None
     needed = trust.get("thresholds", {}).get("agreement")
-    reached = None if needed is None else row["value"] >= needed
-    own = {name: row[name] for name in ("value", "ci", "cats")}
-    return {**own, "needed": needed, "reached": reached}
+    low, high = kept["ci"] or (None, None)
+    reached = None
+    if needed is not None and low is not None and not low < needed <= high:
+        reached = low >= needed
+    fields = ("value", "ci", "cats")
+    own, others = ({f: row[f] for f in fields} if row else None for row in (kept, decided))
+    return {**(own or {}), "needed": needed, "reached": reached, "decided": others}
 
 
 def _ss(contents: Mapping[str, Any], release: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -93,7 +110,7 @@ def _ss(contents: Mapping[str, Any], release: Mapping[str, Any]) -> dict[str, An
     rows: list[tuple[float, str, Any, int]] = []
     if "scores" in contents:
         for run in contents["scores"]["runs"].values():
-            whole = run["overall"] or next(iter(run["kinds"].values()))["overall"]
+            whole = _whole(run)["overall"]
             if whole["ss"] is not None:
                 rows.append((whole["ss"], run["label"], whole["ss_ci"], whole["cats"]))
     else:
@@ -108,10 +125,52 @@ def _ss(contents: Mapping[str, Any], release: Mapping[str, Any]) -> dict[str, An
     return {"models": len(rows), "ends": [dict(zip(fields, end, strict=True)) for end in ends]}
 
 
-def _by_status(rows: Sequence[Mapping[str, Any]]) -> dict[str, int] | None:
-    tests = [row["status"] for row in rows if row["kind"] == "test"]
-    counts = {status: tests.count(status) for status in _STATUSES}
-    return counts if any(counts.values()) else None
+def _whole(run: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a run scores with both kinds together, or with its only kind."""
+    return run if run["overall"] else next(iter(run["kinds"].values()))
+
+
+def _worst(scores: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The ss of a domain that is furthest from even; of domains with enough terms, if there are."""
+    found = [
+        (cell, run["label"], domain)
+        for run in scores.get("runs", {}).values()
+        for domain, cell in _whole(run)["domains"].items()
+        if cell["ss"] is not None and cell["ss_ci"]
+    ]
+    found = [entry for entry in found if not entry[0]["few_terms"]] or found
+    if not found:
+        return None
+    cell, model, domain = max(found, key=lambda entry: abs(entry[0]["ss"] - _EVEN))
+    low, high = cell["ss_ci"]
+    return {
+        "domain": domain,
+        "model": model,
+        "value": cell["ss"],
+        "ci": cell["ss_ci"],
+        **{name: cell[name] for name in ("cats", "terms", "few_terms")},
+        "beyond": not low <= _EVEN <= high,
+        "of": len(found),
+    }
+
+
+def _by_status(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    tests = [row for row in rows if row["kind"] == "test"]
+    statuses = [row["status"] for row in tests]
+    counts = {status: statuses.count(status) for status in _STATUSES}
+    failed = Counter(row["subject"] for row in tests if row["status"] == "fail")
+    return {**counts, "failed": dict(sorted(failed.items()))} if any(counts.values()) else None
+
+
+def _steps(steps: Mapping[str, Any]) -> dict[str, int] | None:
+    done = sum(step["state"] == UP_TO_DATE for step in steps.values())
+    return {"all": len(steps), "done": done} if steps else None
+
+
+def _open(agreement: Mapping[str, Any]) -> int | None:
+    """How many items lack labels."""
+    row = _first(agreement.get("retention", ()), domain="all", kind="all")
+    return row["open"] if row else None
 
 
 def _cost(contents: Mapping[str, Any]) -> dict[str, Any] | None:
