@@ -30,7 +30,7 @@ NOBODY = 65534
 # A campaign's work, command by command; the last does in one what those behind the imports do.
 NAMES = (
     *("scan", "select", "writers", "validators", "published", "filter", "agreement", "split"),
-    *("statistics", "sentiment", "keywords", "pitfalls", "release", "run"),
+    *("statistics", "sentiment", "keywords", "pitfalls", "release", "pages", "run"),
 )
 IMPORTS = 5  # the commands that bring something in come first
 WRITES = 3  # at which each command is killed
@@ -64,6 +64,7 @@ def stages(
         *(("decisions", name) for name in NAMES[5:8]),
         *(("measures", name) for name in NAMES[8:12]),
         ("release", "build"),
+        ("pages", "build"),
     ]
     found: Stages = {}
     for name, command in zip(NAMES, commands, strict=False):
@@ -200,10 +201,10 @@ def test_a_killed_import_leaves_no_half_key(
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path | None]:
-    """A small disk of its own (2 MB), or None where none may be mounted."""
+    """A small disk of its own (8 MB), or None where none may be mounted."""
     place = tmp_path / "disk"
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "curation-test", str(place)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "curation-test", str(place)]
     there = shutil.which("mount") is not None
     mounted = there and subprocess.run(mount, capture_output=True, check=False).returncode == 0
     yield place if mounted else None
