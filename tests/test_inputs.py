@@ -24,6 +24,7 @@ OTHERWISE = {
     ("files", "path.open"): "open_input itself",
     ("files", "os.open"): "writes, or opens a folder",
     ("files", "open"): "writes",
+    ("cli.console", "path.open"): "writes",
     ("rounds.people", "os.open"): "writes",
     ("rounds.people", "os.fdopen"): "writes",
     ("rounds.tables.workbooks", "zipfile.ZipFile"): "writes",

@@ -19,7 +19,15 @@ from curation.cli.release import build
 from curation.cli.scores import baselines, compare, predictions
 from curation.cli.scoring import models
 from curation.cli.terms import explain, scan, select
-from curation.files import CurationError, dump_json, read_json, read_text, shipped, writing
+from curation.files import (
+    CurationError,
+    dump_json,
+    read_bytes,
+    read_json,
+    read_text,
+    shipped,
+    writing,
+)
 from curation.formats.tables import csv_text
 from curation.records import GOLD_COLUMNS, KINDS, Fields
 from curation.settings import Settings, read_settings
@@ -77,7 +85,7 @@ def demo(
     shutil.copyfile(example / "statement.toml", statement.place(made))
     shutil.copytree(example / "trust", made.trust, dirs_exist_ok=True)
 
-    step = Steps(made.root / "demo.log")
+    step = Steps(made.root / "tasks" / "demo.log")  # it has names: git leaves tasks/ out
     step("terms scan dump.json", scan, [example / "dump.json"], folder)
     step("terms select", select, folder)
     step("terms explain librarian", explain, "librarian", folder)
@@ -109,7 +117,7 @@ def demo(
         console.say(f"\nNo release is built: {error.what}; {error.fix}")
     else:
         _say_released(made)
-    warnings = step.log.read_text("utf-8").count("\nwarning: ")
+    warnings = read_text(step.log).count("\nwarning: ")
     console.say(f"All that the commands printed, with {amount(warnings, 'warning')}: {step.log}")
     console.say(f"To read about the results, open in your browser: {made.pages / REPORT}")
     console.say(f"To look around: cd {folder}; curation status")
@@ -123,6 +131,7 @@ class Steps:
     """
 
     def __init__(self, log: Path) -> None:
+        log.parent.mkdir(exist_ok=True)
         self.log = log
         self._shown = tomllib.loads(read_text(shipped("data", "example", "steps.toml")))
 
@@ -146,7 +155,7 @@ class Steps:
             console.heading(f"\n$ curation {text}")
             command(*arguments, **options)
         if shown:
-            printed = self.log.read_bytes()[before:].decode()
+            printed = read_bytes(self.log)[before:].decode()
             places = re.finditer(shown["find"], printed, re.MULTILINE)
             found = [place.expand(shown.get("show", r"\g<0>")) for place in places]
             console.say(f"  {'; '.join(found) or printed.splitlines()[-1]}")

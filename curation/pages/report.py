@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from curation.files import shipped
+from curation.files import read_text, shipped
 from curation.pages import bars, dots, terms
 from curation.pages.sourced import FILTERS, wrap
 
@@ -84,7 +84,7 @@ def _given(report: Report) -> dict[str, Any]:
         "report": report,
         "t": report.texts,
         "direction": report.texts["page"]["direction"],
-        "style": "".join(file.read_text("utf-8") for file in STYLE),
+        "style": "".join(map(read_text, STYLE)),
         "of": sources.get,
         "data_language": report.data_language or report.language,
     }

@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment
 
+from curation.files import read_text
 from curation.pages.sourced import Sourced, pairs
 from curation.text.rules import stable_id
 
@@ -27,7 +28,7 @@ def files(environment: Environment, given: Mapping[str, Any]) -> Iterator[tuple[
     found: Sourced | None = given["of"]("terms")
     if not found or not found["terms"]:
         return
-    script = slim(SEARCH.read_text("utf-8"))  # as it is in the page: its digest is there
+    script = slim(read_text(SEARCH))  # as it is in the page: its digest is there
     allowed = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     yield (
         "cats.html",

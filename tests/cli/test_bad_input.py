@@ -315,7 +315,7 @@ def test_before_any_answer(campaign: Campaign) -> None:
     assert (done.code, done.err) == (0, "")
     assert "next: curation terms query, or curation terms scan FILE" in done.out
     assert "or curation import answers FILE, or curation import stereoset FILE" in done.out
-    assert done.out.count("not yet") == 12
+    assert done.out.count("not yet") == 13
     for command in COMMANDS:
         done = run(*command, "-c", campaign.root)
         assert done.code == 1

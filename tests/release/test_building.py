@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import pandas as pd
 import pytest
 
 from curation.records import Cat
@@ -130,7 +131,8 @@ def test_a_domain_in_one_split_can_be_accepted(desk: Desk) -> None:
 def test_without_pyarrow_nothing_is_written_and_run_goes_on(desk: Desk) -> None:
     campaign, reporter = desk.campaign, Warned()
     missing = {"pyarrow": None, "pyarrow.parquet": None}
-    with mock.patch.dict("sys.modules", missing), campaign.lock():
+    stored = pd.option_context("mode.string_storage", "python")  # as pandas does without pyarrow
+    with mock.patch.dict("sys.modules", missing), campaign.lock(), stored:
         with fails("need pyarrow", fix="pip install 'curation[parquet]'"):
             build_release(campaign, reporter=reporter)
         bring_up_to_date(campaign, reporter=reporter)

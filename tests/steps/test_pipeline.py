@@ -147,7 +147,9 @@ def test_a_damaged_result_is_made_anew(place: Finished, content: Any, name: str,
         path.unlink() if harm is None else path.write_bytes(harm)
         status = place.status()
         states = {each["step"]: each["state"] for each in status["steps"]}
-        assert (states[step], status["next"]) == ("out of date", "curation run")
+        assert states[step] == "out of date"
+        again = "curation rounds status, which computes items and labels again"
+        assert status["next"] == (again if path.stem in ("items", "labels") else "curation run")
     assert place.ran() == [step]
     assert content(place.root) == before
 
