@@ -18,6 +18,7 @@ from curation.work.interrupts import is_command
 SETTINGS = "campaign.toml"
 GROUPS = {
     *("terms", "rounds", "import", "decisions", "measures", "scores", "trust", "release", "pages"),
+    "board",
 }
 """The groups of commands, whose second word is a command too, and not an argument."""
 
@@ -71,6 +72,11 @@ class Campaign:
     def pages(self) -> Path:
         """The folder of stage 8."""
         return self.root / "8-pages"
+
+    @property
+    def boards(self) -> Path:
+        """What the owner keeps of leaderboards."""
+        return self.root / "boards"
 
     def round_names(self) -> list[str]:
         """The names of the rounds that have answers: raw answers, or items made from them.
@@ -148,7 +154,7 @@ class Campaign:
         places = [(self.scores, ("*", "*/*")), (self.trust, ("*", "*/*", "*/*/*"))]
         runs = (path for place, depths in places for depth in depths for path in place.glob(depth))
         stages = (self.terms, self.rounds, self.decisions, self.measures, self.scores, self.trust)
-        written = (*stages, self.releases, self.pages)
+        written = (*stages, self.releases, self.pages, self.boards)
         folders = (*written, *self.rounds.glob("*"), *runs)
         for path in (self.root / ".lock", *folders):
             refuse_links(path, below=self.root)
@@ -202,10 +208,11 @@ PRIVATE = (
     "7-release/gold-*.jsonl",
     "7-release/given-out.jsonl",
     "8-pages/private/",
+    "boards/",
 )
 """Files that only their owner may read: what people sent, what writers meant, who is excluded, what
 people have earned, their names and links, hidden gold labels, which values about these were given
-out, and the report that shows them."""
+out, the report that shows them, and what the owner of a leaderboard keeps."""
 NOTE = "# raw answers, and what writers meant, stay on this machine (docs/campaign.md, Privacy)"
 IGNORED = (*PRIVATE, "tasks/", "1-terms/answers/", ".lock*", ".web.lock*", ".*.tmp")
 

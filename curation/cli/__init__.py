@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 
 from curation import __version__
 from curation.cli import (
+    board,
     console,
     decisions,
     demo,
@@ -47,6 +48,7 @@ COMMANDS: dict[str, typer.Typer | Callable[..., None]] = {
     "trust": trust.app,
     "release": release.app,
     "pages": pages.app,
+    "board": board.app,
     "status": start.status,
     "run": start.run,
     "demo": demo.demo,

@@ -1,0 +1,1 @@
+"""A leaderboard that is a folder: what is in it, and its pages."""

@@ -1,0 +1,174 @@
+"""The log of a board: one line for each thing that happened. Nothing in it is ever changed.
+
+Each line has the sha256 of the line before it, so nobody can change a line without changing all
+later ones. The sha256 of the last line is the *head*: whoever keeps it can check later that the log
+still begins in the same way.
+"""
+
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
+
+from curation.files import CurationError, dump_line, read_bytes
+from curation.records import Kind, Record
+
+Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+NONE = "0" * 64  # what the first line has in place of the sha256 of the line before
+
+
+class Cell(Record):
+    """lms, ss and icat with intervals over terms, in points."""
+
+    lms: float
+    ss: float
+    icat: float
+    lms_ci: tuple[float, float] | None
+    ss_ci: tuple[float, float] | None
+    icat_ci: tuple[float, float] | None
+    cats: int
+    terms: int
+
+
+class Values(Record):
+    """What a row shows. With hidden labels: overall, rounded to one decimal, and no parts."""
+
+    overall: Cell
+    kinds: dict[Kind, Cell]
+    domains: dict[str, Cell]
+
+
+class _Line(Record):
+    previous: Hash = NONE
+    date: Day
+
+
+class Opened(_Line):
+    """A test set was opened. ``facts`` is the sha256 of its ``set.json``."""
+
+    what: Literal["opened"] = "opened"
+    version: str
+    facts: Hash
+
+
+class _Submitted(_Line):
+    """About a submission: its file in ``submissions/`` and the file's sha256."""
+
+    version: str
+    file: str
+    submission: Hash
+
+
+class Waits(_Submitted):
+    """A submission waits: the rows of the test set are used up, or its model is not scored yet."""
+
+    what: Literal["waits"] = "waits"
+
+
+class Refused(_Submitted):
+    """A submission gets no score, with a code of ``data/board/reasons.toml``."""
+
+    what: Literal["refused"] = "refused"
+    code: str
+    detail: str
+
+
+class Scored(_Submitted):
+    """A submission has a score.
+
+    ``scores`` is the sha256 of its scores by association: with hidden labels that of the
+    submission, which has them; for a sealed test set that of a file that is published when the set
+    is closed.
+    """
+
+    what: Literal["scored"] = "scored"
+    model: str
+    revision: str
+    profile: str
+    rules: dict[Kind, str]
+    by: str
+    link: str
+    how: str
+    format: str
+    scores: Hash
+    values: Values
+
+
+class Rechecked(_Submitted):
+    """The owner scored a secret sample of a row's CATs with the model itself.
+
+    Attributes:
+        agrees: whether orders and scores agree within the tolerance of the number format.
+        cats: how many whole CATs were compared.
+        orders: how many of them have another order of the three associations.
+        beyond: how many have a score beyond the tolerance.
+        largest: the largest relative difference of a score.
+    """
+
+    what: Literal["rechecked"] = "rechecked"
+    agrees: bool
+    cats: int
+    orders: int
+    beyond: int
+    largest: float
+
+
+class Closed(_Line):
+    """A test set was closed and revealed. ``revealed`` is the sha256 of its ``SHA256SUMS``."""
+
+    what: Literal["closed"] = "closed"
+    version: str
+    revealed: Hash
+
+
+Entry = Annotated[
+    Opened | Waits | Refused | Scored | Rechecked | Closed, Field(discriminator="what")
+]
+_ENTRY: TypeAdapter[Entry] = TypeAdapter(Entry)
+_FIX = (
+    "the log is only ever appended to: restore results/log.jsonl from version control; if you "
+    "did not change it, ask the owner of the board"
+)
+
+
+def head(lines: Sequence[bytes]) -> str:
+    """The sha256 of the last line of a log, in hex; 64 zeros if there is none."""
+    return sha256(lines[-1]).hexdigest() if lines else NONE
+
+
+def read_log(path: Path) -> tuple[list[Entry], list[bytes]]:
+    """The entries of a log, and its lines; none if the file does not exist.
+
+    Raises:
+        CurationError: a line is not an entry, or was changed, so that the next one does not fit.
+    """
+    lines = read_bytes(path).splitlines(keepends=True) if path.exists() else []
+    entries: list[Entry] = []
+    before = NONE
+    for number, line in enumerate(lines, 1):
+        where = f"{path} line {number}"
+        try:
+            entry = _ENTRY.validate_json(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"]))
+            raise CurationError(f"{where}, field {field!r}: {first['msg']}", _FIX) from None
+        if entry.previous != before:
+            why = "does not follow the line before it: one of the two was changed"
+            raise CurationError(f"{where}: {why}", _FIX)
+        if dump_line(entry) != line:
+            raise CurationError(f"{where}: is not written as curation writes it", _FIX)
+        entries.append(entry)
+        before = sha256(line).hexdigest()
+    return entries, lines
+
+
+def chained(lines: Sequence[bytes], entries: Iterable[Entry]) -> list[bytes]:
+    """The lines of a log with more entries, each linked to the line before it."""
+    made = list(lines)
+    for entry in entries:
+        made.append(dump_line(entry.model_copy(update={"previous": head(made)})))
+    return made

@@ -1,0 +1,1 @@
+"""The commands of ``curation board``, on the folder of a leaderboard."""

@@ -1,0 +1,138 @@
+"""The folder of a board, and what its owner keeps outside of it.
+
+The board::
+
+    board.toml                 settings
+    README.md                  what a submitter does
+    sets/VERSION/              a test set: set.json; cats.jsonl or sealed.jsonl
+    submissions/NAME.json
+    results/log.jsonl          what happened (curation.pages.board.log)
+    index.html, results/*      the pages, from «curation board build»
+
+The owner's folder, ``boards/ID/`` in the campaign, is private.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from curation.campaign import Campaign
+from curation.files import CurationError, read_bytes, writing
+from curation.pages.board.about import SETTINGS, BoardSettings, SetFacts, read_settings
+from curation.pages.board.log import Closed, Entry, Opened, chained, read_log
+
+CATS, SEALED, FACTS = "cats.jsonl", "sealed.jsonl", "set.json"
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """A test set of a board: its folder and its facts."""
+
+    folder: Path
+    facts: SetFacts
+
+    @property
+    def cats(self) -> Path:
+        """The file of its CATs: public ones without gold labels, or commitments alone."""
+        return self.folder / (SEALED if self.facts.hide == "all" else CATS)
+
+
+@dataclass(frozen=True)
+class Board:
+    """The folder of a board, and its settings as they were when it was opened."""
+
+    root: Path
+    settings: BoardSettings
+
+    @property
+    def log(self) -> Path:
+        """The log."""
+        return self.root / "results" / "log.jsonl"
+
+    @property
+    def submissions(self) -> Path:
+        """The folder of submissions."""
+        return self.root / "submissions"
+
+    def entries(self) -> list[Entry]:
+        """The entries of the log, as they are now.
+
+        Raises:
+            CurationError: the log was changed.
+        """
+        return read_log(self.log)[0]
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Add entries to the log, all or none. The owner holds the lock of the campaign.
+
+        Raises:
+            CurationError: the log was changed.
+        """
+        lines = chained(read_log(self.log)[1], entries)
+        with writing(self.log) as file:
+            file.write(b"".join(lines))
+
+    def test_set(self, version: str) -> TestSet:
+        """A test set of the board.
+
+        Raises:
+            CurationError: there is none of this version, or its facts are damaged.
+        """
+        folder = self.root / "sets" / version
+        path = folder / FACTS
+        try:
+            return TestSet(folder, SetFacts.model_validate_json(read_bytes(path)))
+        except ValueError:
+            fix = "restore it from version control"
+            raise CurationError(f"{path}: is not a file that curation wrote", fix) from None
+
+    @cached_property
+    def open_version(self) -> str:
+        """The version of the test set that is open; "" if all are closed."""
+        entries = self.entries()
+        closed = {entry.version for entry in entries if isinstance(entry, Closed)}
+        opened = (entry.version for entry in entries if isinstance(entry, Opened))
+        return next((version for version in opened if version not in closed), "")
+
+    @property
+    def open_set(self) -> TestSet:
+        """The test set that is open.
+
+        Raises:
+            CurationError: all are closed.
+        """
+        if not self.open_version:
+            raise CurationError(
+                f"{self.root}: no test set is open", "open one with «curation board rotate»"
+            )
+        return self.test_set(self.open_version)
+
+
+def open_board(root: Path) -> Board:
+    """Open the folder of a board.
+
+    Raises:
+        CurationError: the folder has no board, or a setting is wrong.
+    """
+    if not (root / SETTINGS).is_file():
+        raise CurationError(
+            f"{root.resolve()}: no {SETTINGS} here",
+            "name the folder of a board with --board DIR, or make one with «curation board create»",
+        )
+    return Board(root, read_settings(root / SETTINGS))
+
+
+def owner_folder(board: Board, campaign: Campaign) -> Path:
+    """What the owner keeps of a board: private, outside of its folder.
+
+    Raises:
+        CurationError: the board was not made from this campaign.
+    """
+    folder = campaign.boards / board.settings.id
+    if not folder.is_dir():
+        raise CurationError(
+            f"{folder}: no such folder, so the board in {board.root} is not of this campaign",
+            "name its campaign with --campaign DIR; if the folder is lost, restore your backup",
+        )
+    return folder
