@@ -146,7 +146,7 @@ def test_a_killed_rotation_comes_to_the_same_end(unseen: Opening, tmp_path: Path
     seen = times(done.desk.run, done.words(*more), *places, seen=True)
     assert seen > 20
     end = files(done.root)
-    for at in {*range(2, seen, 6), *range(seen - 8, seen + 1)}:  # the last ones are of the log
+    for at in {*range(2, seen, 9), *range(seen - 6, seen)}:  # the last ones are of the log
         own = unseen.copy(tmp_path / str(at))
         before = strike(own.desk.root, own.root, at=at, seen=True)
         died = own.rotate(*more, before=before)
