@@ -14,6 +14,7 @@ from curation.files import dump_line
 from curation.pages.board.log import Closed, Opened, Scored
 from curation.pages.board.values import values
 from curation.release.hidden import commitments, numbers
+from curation.steps.board.creating import rotate
 from curation.steps.board.folder import Board, keep_head, open_board
 from support.commands import Ran
 from support.expected import has
@@ -183,6 +184,19 @@ def test_an_older_copy_of_a_board_is_not_rotated(unseen: Opening, tmp_path: Path
     older = Opening(own.desk, Path(shutil.copytree(own.root, tmp_path / "older")))
     own.does("--release", "0.2.0")
     older.refuses("log.jsonl: lacks lines that you have written: it is an older copy")
+
+
+def test_nothing_is_revealed_without_a_yes(unseen: Opening, tmp_path: Path) -> None:
+    own = unseen.copy(tmp_path)
+    before = files(own.root)
+
+    def no(version: str) -> None:
+        raise ValueError(version)
+
+    with own.desk.campaign.lock(), pytest.raises(ValueError, match=r"^0\.1\.0$"):
+        rotate(own.board, own.desk.campaign, release="0.2.0", agree=no)
+    assert files(own.root) == before
+    assert not own.desk.revealed.exists()
 
 
 def test_a_changed_readme_stays(unseen: Opening, tmp_path: Path) -> None:
