@@ -2,21 +2,102 @@
 
 Options:
     board (DIR): The folder of the board.
+    rotates (YYYY-MM-DD): When you want to close the open test set.
 """
 
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from curation.cli import console
-from curation.cli.options import Json, command_group
+from curation.cli.options import Json, MaybeCount, Where, command_group, locked
 from curation.pages.board.log import NONE
 from curation.text.wording import amount
 
+if TYPE_CHECKING:
+    from curation.pages.board.about import SetFacts
+
+Day = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"])]
 app = command_group("A leaderboard that is a folder of files.")
 
 
-@app.command("verify")
+@app.command()
+def create(
+    dir: Path,
+    campaign: Where = Path(),
+    *,
+    release: str,
+    name: str = "",
+    contact: str = "",
+    profile: list[str] | None = None,
+    rotates: Day = None,
+    expires: Day = None,
+    rows: MaybeCount = None,
+    as_json: Json = False,
+) -> None:
+    """Make the folder of a board from a release with a hidden test set.
+
+    The folder has settings (board.toml), the public part of the test set, a README for submitters,
+    and a check of submissions for GitHub. Publish it as it is. Gold labels and what you keep
+    yourself stay in the campaign, in 7-release/ and boards/.
+
+    Options:
+        dir (DIR): The folder to make, outside of the campaign.
+        release (VERSION): The built version whose test set is opened.
+        name: The title of the board; default: the name of the dataset.
+        contact: Where submitters ask; default: the contact of the release.
+        profile: A profile by which models may be scored; repeatable; default: default.
+        rotates: When you want to close the test set; default: in half a year.
+        expires (YYYY-MM-DD): When the board ends; default: in two years.
+        rows: How many rows a test set with hidden labels gets; default: as many as it allows.
+    """
+    from curation.pages.board.opening import choice
+    from curation.steps.board.creating import create
+
+    with locked(campaign) as opened:
+        board, facts = create(
+            opened,
+            dir,
+            release,
+            name=name,
+            contact=contact,
+            profiles=profile or (),
+            rotates=rotates and rotates.date(),
+            expires=expires and expires.date(),
+            rows=rows,
+        )
+    settings = board.settings
+    if as_json:
+        about = {"version": facts.version, "hide": facts.hide, "cats": facts.cats}
+        shown = {"rows": facts.rows if rows is None else rows, "rotates": str(settings.rotates)}
+        console.say_json({"board": board.root, "id": settings.id, **about, **shown})
+        return
+    console.say(f"Board «{settings.name}» in {board.root}")
+    _say_opened(facts, rows)
+    console.say(f"\n{' '.join(choice())}\n")
+    console.say(
+        f"next: read board.toml and README.md there; publish the folder; add approved names to "
+        f"submitters; «curation board score» scores submissions. Close the test set on "
+        f"{settings.rotates}."
+    )
+
+
+def _say_opened(facts: "SetFacts", rows: int | None) -> None:
+    size = f"{amount(facts.cats, 'CAT')} on {amount(facts.terms, 'term')}"
+    if facts.rows is None:
+        console.say(f"Test set {facts.version}, sealed: {size}. It may have any number of rows.")
+        return
+    console.say(
+        f"Test set {facts.version}, labels hidden: {size}. It gets "
+        f"{amount(facts.rows if rows is None else rows, 'row')}: more would help somebody who has "
+        "read them to raise the icat of a model by over 2 points (docs/board.md, What a board "
+        "gives away). Then you close it with «curation board rotate»."
+    )
+
+
+@app.command()
 def verify(board: Path, head: str = NONE, as_json: Json = False) -> None:
     """Check a board without its owner: the log, the files that it names, the pages, the scores.
 

@@ -1,0 +1,1 @@
+"""Boards are opened from releases with a hidden test set."""
