@@ -13,6 +13,7 @@ import typer
 
 from curation.cli import console
 from curation.cli.options import Json, MaybeCount, Where, command_group, locked
+from curation.files import CurationError
 from curation.pages.board.log import NONE
 from curation.text.wording import amount
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from curation.pages.board.about import SetFacts
 
 Day = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"])]
+
 app = command_group("A leaderboard that is a folder of files.")
 
 
@@ -95,6 +97,33 @@ def _say_opened(facts: "SetFacts", rows: int | None) -> None:
         "read them to raise the icat of a model by over 2 points (docs/board.md, What a board "
         "gives away). Then you close it with «curation board rotate»."
     )
+
+
+@app.command()
+def check(files: list[Path], board: Path | None = None, proposal: bool = False) -> None:
+    """Check files of submissions: whether the board would accept them; if not, why.
+
+    For each file, the first problem of each sort is shown, with the line and what to do. The exit
+    status is 1 if a file is refused. Nothing in a file is run, opened or fetched.
+
+    Options:
+        files (FILE...): Submissions.
+        board (DIR): The folder of the board; default: that of the first file, if it is in a
+            board's submissions/, or else the current folder.
+        proposal: The files are all paths that a proposal changes. Also refuse every path that is
+            not a new file in submissions/, for checks of a forge.
+    """
+    from curation.steps.board.checking import check_files
+    from curation.steps.board.folder import board_of
+
+    found = check_files(board_of(board, files[0]), list(map(str, files)), proposal=proposal)
+    for name, errors in found.items():
+        if not errors:
+            console.say(f"{name}: accepted")
+        for error in errors:
+            console.fail(f"{error.what} ({error.code})", error.fix)
+    if refused := sum(map(bool, found.values())):
+        raise CurationError(f"{refused} of {amount(len(found), 'file')} would be refused")
 
 
 @app.command()

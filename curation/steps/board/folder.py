@@ -123,6 +123,19 @@ def open_board(root: Path) -> Board:
     return Board(root, read_settings(root / SETTINGS))
 
 
+def board_of(root: Path | None, file: Path) -> Board:
+    """The board in a folder; without one, that of a submission, or else of the current folder.
+
+    Raises:
+        CurationError: there is no board there.
+    """
+    if root is None:
+        above = file.parent.parent
+        is_there = file.parent.name == "submissions" and (above / SETTINGS).is_file()
+        root = above if is_there else Path()
+    return open_board(root)
+
+
 def owner_folder(board: Board, campaign: Campaign) -> Path:
     """What the owner keeps of a board: private, outside of its folder.
 
