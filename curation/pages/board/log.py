@@ -1,8 +1,8 @@
 """The log of a board: one line for each thing that happened. Nothing in it is ever changed.
 
 Each line has the sha256 of the line before it, so nobody can change a line without changing all
-later ones. The sha256 of the last line is the *head*: whoever keeps it can check later that the log
-still begins in the same way.
+later ones. The sha256 of the last line is the *head*: if you keep it, you can check later that the
+log still begins in the same way.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -86,6 +86,7 @@ class Scored(_Submitted):
     """
 
     what: Literal["scored"] = "scored"
+    file: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\.json$")]
     model: str
     revision: str
     profile: str

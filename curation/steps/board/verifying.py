@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -11,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from curation.catsets.stereoset import read_cats
-from curation.files import CurationError, digest, read_bytes, read_json, read_records, read_text
+from curation.files import CurationError, digest, read_bytes, read_records, read_text
 from curation.formats.tables import read_json_lines
 from curation.formats.toml_files import shipped_table
 from curation.pages.board.log import NONE, Closed, Entry, Opened, Rechecked, Scored, each_entry
+from curation.pages.board.submission import Submission, read_file, read_submission
 from curation.pages.board.values import of_results
 from curation.records import Cat, Score
 from curation.release.contents import REVEAL, SUMS
@@ -83,18 +83,23 @@ def verify(board: Board, *, kept: str = NONE) -> Verified:
     findings += _order(log, sets)
     expected = dict(_expected(board, log.values(), sets, closed))
     findings += _files(board, expected)
-    rows = {w: e for w, e in log.items() if isinstance(e, Scored) and e.version in closed}
+    golds: dict[str, list[Cat]] = {}
     for version in closed:
         with _noted(findings, f"sets/{version}/revealed"):
-            cats = read_cats(sets[version].folder / "revealed" / "test.json")
-            findings += _proofs(sets[version], cats)
-            for where, row in rows.items():
-                if row.version == version:
-                    with _noted(findings, where):
-                        findings += _scores(board, sets[version], cats, where, row)
+            golds[version] = read_cats(sets[version].folder / "revealed" / "test.json")
+            findings += _proofs(sets[version], golds[version])
+    rows = {where: row for where, row in log.items() if isinstance(row, Scored)}
+    for where, row in rows.items():
+        with _noted(findings, where):
+            own = read_submission(read_file(board.submissions / row.file, row.file), row.file)
+            findings += _submitted(own, where, row)
+            if row.version in golds:
+                run = _run(sets[row.version], row, own.scores)
+                findings += _values(golds[row.version], run, where, row)
     unknown = [f"the scores of {v}, before it is revealed" for v in sets if v not in closed]
     counts = {"lines": len(lines), "test sets": len(sets), "files": len(expected)}
-    return Verified(findings, counts | {"scores": len(rows)}, unknown, heads[-1])
+    counts |= {"rows": len(rows), "scores": sum(row.version in golds for row in rows.values())}
+    return Verified(findings, counts, unknown, heads[-1])
 
 
 @contextmanager
@@ -174,30 +179,39 @@ def _proofs(of: TestSet, cats: Sequence[Cat]) -> Iterator[Finding]:
         yield Finding("not_as_committed", where, some(problems, _SHOWN))
 
 
-def _scores(
-    board: Board, of: TestSet, cats: Sequence[Cat], where: str, row: Scored
-) -> Iterator[Finding]:
+def _submitted(own: Submission, where: str, row: Scored) -> Iterator[Finding]:
+    """Whether a row says of its model what the submission says."""
+    for name in Submission.model_fields.keys() & Scored.model_fields.keys() - {"scores"}:
+        if getattr(own, name) != getattr(row, name):
+            what = f"{name} is {getattr(row, name)}, and in {row.file} {getattr(own, name)}"
+            yield Finding("not_as_submitted", where, what)
+
+
+def _run(of: TestSet, row: Scored, scores: Mapping[str, float] | None) -> Run:
+    """What a row was computed from: scores or, of a chat model, comparisons."""
+    path, about = of.folder / "scores" / f"{row.scores}.jsonl", {"rules": row.rules}
+    if of.facts.hide == "labels":
+        return Run(row.model, "", "", scores or {}, about)
+    if "choice" in row.rules.values():
+        return Run(row.model, "", "", {}, about, comparisons=read_outcomes(path))
+    known = {score.association: score.value for score in read_records(path, Score)}
+    return Run(row.model, "", "", known, about)
+
+
+def _values(cats: Sequence[Cat], run: Run, where: str, row: Scored) -> Iterator[Finding]:
     """Whether a row is what its scores and the gold labels give."""
-    hidden, path = of.facts.hide == "labels", of.folder / "scores" / f"{row.scores}.jsonl"
-    run = Run(row.model, "", "", {}, {"rules": row.rules})
-    if hidden:
-        content = read_json(board.submissions / row.file)
-        run = replace(run, scores=content.get("scores", {}) if isinstance(content, dict) else {})
-    elif "choice" in row.rules.values():
-        run = replace(run, comparisons=read_outcomes(path))
-    else:
-        run = replace(run, scores={s.association: s.value for s in read_records(path, Score)})
     table = comparisons(cats, run)
     if lacking := len(cats) - len(table):
         yield Finding("not_its_scores", where, f"{row.model}: {lacking} CATs have no score")
         return
+    rounded = row.scores == row.submission  # the labels are hidden
     made = of_results(results(table, model=row.model), hide="all")
-    made = made.model_copy(update={"kinds": {}, "domains": {}}) if hidden else made
-    given, found = (pd.json_normalize(v.model_dump()).iloc[0].to_dict() for v in (row.values, made))
-    for name in sorted(given.keys() | found.keys()):
-        a, b = (np.array(each.get(name), float) for each in (given, found))
-        exact = not hidden or np.array_equal(a, a.round(1), equal_nan=True)
-        by = _EXACT + (0.05 if hidden else 0)
+    made = made.model_copy(update={"kinds": {}, "domains": {}}) if rounded else made
+    shown, found = (pd.json_normalize(v.model_dump()).iloc[0].to_dict() for v in (row.values, made))
+    for name in sorted(shown.keys() | found.keys()):
+        a, b = (np.array(each.get(name), float) for each in (shown, found))
+        exact = not rounded or np.array_equal(a, a.round(1), equal_nan=True)
+        by = _EXACT + (0.05 if rounded else 0)
         if not (exact and np.allclose(a, b, rtol=0, atol=by, equal_nan=True)):
-            what = f"{row.model}: {name} is {given.get(name)}, its scores give {found.get(name)}"
+            what = f"{row.model}: {name} is {shown.get(name)}, its scores give {found.get(name)}"
             yield Finding("not_its_scores", where, what)
