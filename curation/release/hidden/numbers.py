@@ -1,5 +1,6 @@
 """What a release may say of all hidden CATs together, without giving away the labels of one."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from math import ceil, floor, pi
@@ -29,9 +30,11 @@ ONE = ceil(1 / (2 * pi * GAIN**2))
 """The smallest number of hidden CATs about which one value may be given out."""
 HIDDEN_PER_DEV = 5
 """With fewer dev CATs, a value also tells much of how far a model prefers stereotypes."""
+ROW_GAIN = 0.01
+"""The same as ``GAIN`` for the rows of a leaderboard before its last one."""
 
 
-def budget(cats: int, dev: int) -> int:
+def budget(cats: float, dev: int, *, gain: float = GAIN) -> int:
     """How many values may be given out about a number of hidden CATs.
 
     With K values of models whose ss is 50, which is the worst case, the best estimate of the
@@ -42,11 +45,12 @@ def budget(cats: int, dev: int) -> int:
         cats: the number of hidden CATs.
         dev: the number of CATs with public gold labels; ``HIDDEN_PER_DEV`` hidden ones count for
             each.
+        gain: the largest share of orders that the values may add.
 
     >>> [budget(cats, cats // 3) for cats in (100, 222, 500, 1_000, 6_000)], budget(1_000, 100)
     ([0, 1, 2, 5, 33], 2)
     """
-    return floor(2 * pi * GAIN**2 * min(cats, HIDDEN_PER_DEV * dev))
+    return floor(2 * pi * gain**2 * min(cats, HIDDEN_PER_DEV * dev))
 
 
 class GivenOut(Record):
@@ -109,11 +113,44 @@ def room(
     related = [name for name in known if known[name] & known[version] or name == version]
     if any(gold.sealed for name in related for gold in golds[name][:1]):
         return 0
-    return min(
-        budget(len(golds[name]), dev)
-        - len({f.content for f in given if known.get(f.version, known[name]) & known[name]})
-        for name in related
-    )
+    return min(budget(len(golds[name]), dev) - _used(known, name, given) for name in related)
+
+
+def _used(known: Mapping[str, frozenset[object]], version: str, given: Iterable[GivenOut]) -> int:
+    """How many values were given out that count for a version."""
+    own = known[version]
+    return len({value.content for value in given if known.get(value.version, own) & own})
+
+
+def rows(
+    version: str,
+    golds: Mapping[str, Sequence[HiddenGold]],
+    given: Collection[GivenOut],
+    *,
+    dev: int,
+) -> int:
+    """How many more rows a leaderboard may show about the hidden CATs of a version.
+
+    A row is a value as ``room`` counts them. Somebody who has read K - 1 rows can send in a model
+    made from them as the last one. What it knows of the labels moves its ss by as much and its icat
+    by twice as much. So the rows before the last one may add ``ROW_GAIN`` at most. lms and ss are
+    means over terms, so N CATs on T terms of sizes n_t count as T^2 / sum(1 / n_t) CATs of equal
+    weight.
+
+    Args:
+        version: the version.
+        golds: as for ``room``.
+        given: all values that were given out.
+        dev: the number of CATs with public gold labels.
+
+    Returns:
+        The number, 0 or more.
+    """
+    terms = Counter((gold.bias_type, gold.target) for gold in golds[version]).values()
+    cats = len(terms) ** 2 / sum(1 / size for size in terms) if terms else 0
+    used = _used({name: names(of) for name, of in golds.items()}, version, given)
+    most = 1 + budget(cats, dev, gain=ROW_GAIN) - used
+    return max(0, min(room(version, golds, given, dev=dev), most))
 
 
 def shared_out(
