@@ -5,6 +5,7 @@ Options:
     rotates (YYYY-MM-DD): When you want to close the open test set.
 """
 
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,12 +16,15 @@ from curation.cli import console
 from curation.cli.options import Json, MaybeCount, Where, command_group, locked
 from curation.files import CurationError
 from curation.pages.board.log import NONE
-from curation.text.wording import amount
+from curation.steps.board.folder import open_board
+from curation.text.wording import amount, some
 
 if TYPE_CHECKING:
     from curation.pages.board.about import SetFacts
 
 Day = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"])]
+
+_NAMED = 3  # files that a line names
 
 app = command_group("A leaderboard that is a folder of files.")
 
@@ -124,6 +128,42 @@ def check(files: list[Path], board: Path | None = None, proposal: bool = False) 
             console.fail(f"{error.what} ({error.code})", error.fix)
     if refused := sum(map(bool, found.values())):
         raise CurationError(f"{refused} of {amount(len(found), 'file')} would be refused")
+
+
+@app.command()
+def score(board: Path = Path(), campaign: Where = Path(), as_json: Json = False) -> None:
+    """Score what is new and approved; each submission ends with a score, a place or a reason.
+
+    Run it on the machine that has the campaign. It appends to results/log.jsonl, and may be killed
+    and run again at any time. For a sealed test set, it prints the command that scores each model
+    that waits: run this command, then «curation board score» again.
+    """
+    from curation.steps.board.scoring import score
+
+    with locked(campaign) as opened:
+        outcomes = score(open_board(board), opened, reporter=console)
+    counts = Counter(each.outcome for each in outcomes)
+    if as_json:
+        rows = [{**o._asdict(), "values": o.values and o.values.model_dump()} for o in outcomes]
+        console.say_json({"board": board, "counts": counts, "submissions": rows})
+        return
+    heads = ["file", "model", "outcome", "lms", "ss", "icat", "why"]
+    shown = []
+    for each in outcomes:
+        place = f", place {each.place}" if each.place else ""
+        cell = each.values and each.values.overall
+        cells = [cell.lms, cell.ss, cell.icat] if cell else [None] * 3
+        says = each.outcome.replace("_", " ")
+        shown.append([each.file, each.model or None, says + place, *cells, each.why])
+    if outcomes:
+        console.table("Submissions", heads, shown)
+    fixes = dict.fromkeys(each.fix for each in outcomes if each.fix)
+    if fixes:
+        console.heading("\nWhat to do")
+    for fix in fixes:
+        files = [each.file for each in outcomes if each.fix == fix]
+        console.say(f"  {some(files, _NAMED)}: {fix}")
+    console.say(", ".join(f"{n} {o.replace('_', ' ')}" for o, n in counts.items()) or "nothing new")
 
 
 @app.command()
