@@ -292,6 +292,17 @@ ORDER: dict[str, tuple[Callable[[list[Entry]], list[Entry]], str]] = {
 }
 
 
+def test_a_model_whose_recheck_differs_may_have_another_row(board: Board) -> None:
+    def change(entries: list[Entry]) -> list[Entry]:
+        opened, first, second, checked, closed = entries
+        other = second.model_copy(update={"model": first.model})  # type: ignore[union-attr]
+        differs = checked.model_copy(update={"agrees": False})
+        return [opened, first, differs, other, closed]
+
+    again(board, change)
+    assert {finding.code for finding in verify(board).findings} == {"not_as_submitted"}
+
+
 @pytest.mark.parametrize("name", ORDER)
 def test_what_the_log_may_not_say_is_found(board: Board, name: str) -> None:
     change, code = ORDER[name]

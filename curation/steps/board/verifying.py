@@ -113,28 +113,32 @@ def _noted(findings: list[Finding], where: str) -> Iterator[None]:
 
 def _order(log: Mapping[str, Entry], sets: Mapping[str, TestSet]) -> Iterator[Finding]:
     """What the log says that cannot be."""
-    now, known, rows = "", set[object](), Counter[str]()
+    now, opened, rows, agrees = "", set[str](), Counter[str](), dict[tuple[str, str], bool]()
+    models: dict[tuple[str, ...], tuple[str, str]] = {}
     for where, entry in log.items():
         version = entry.version
         if isinstance(entry, Opened):
-            if now or version in known:
+            if now or version in opened:
                 yield Finding("not_in_order", where, f"{now or version} was opened before")
-            now = version
-            known.add(version)
+            opened.add(now := version)
         elif isinstance(entry, Scored | Closed) and version != now:
             yield Finding("not_in_order", where, f"the test set {version} is not open")
-        elif isinstance(entry, Rechecked) and (version, entry.submission) not in known:
-            yield Finding("not_in_order", where, f"{entry.file} has no row")
         if isinstance(entry, Closed):
             now = ""
-        if isinstance(entry, Scored):
+        elif isinstance(entry, Rechecked):
+            if (version, entry.submission) not in agrees:
+                yield Finding("not_in_order", where, f"{entry.file} has no row")
+            agrees[version, entry.submission] = entry.agrees
+        elif isinstance(entry, Scored):
             rows[version] += 1
             most = sets[version].facts.rows if version in sets else None
             if most is not None and rows[version] > most:
                 yield Finding("too_many_rows", where, f"{version} may show {most} rows")
-            if (model := (version, entry.model, entry.revision, entry.profile)) in known:
+            model, own = (version, entry.model, entry.revision, entry.profile), entry.submission
+            if model in models and agrees[models[model]]:
                 yield Finding("scored_twice", where, f"{entry.model} has a row already")
-            known |= {model, (version, entry.submission)}
+            models[model] = (version, own)
+            agrees[version, own] = True
 
 
 def _expected(
@@ -181,7 +185,8 @@ def _proofs(of: TestSet, cats: Sequence[Cat]) -> Iterator[Finding]:
 
 def _submitted(own: Submission, where: str, row: Scored) -> Iterator[Finding]:
     """Whether a row says of its model what the submission says."""
-    for name in Submission.model_fields.keys() & Scored.model_fields.keys() - {"scores"}:
+    owners = {"scores"} if row.scores == row.submission else {"scores", "revision", "format"}
+    for name in Submission.model_fields.keys() & Scored.model_fields.keys() - owners:
         if getattr(own, name) != getattr(row, name):
             what = f"{name} is {getattr(row, name)}, and in {row.file} {getattr(own, name)}"
             yield Finding("not_as_submitted", where, what)
