@@ -16,6 +16,7 @@ from curation.cli import console
 from curation.cli.options import Json, MaybeCount, Where, command_group, locked
 from curation.files import CurationError
 from curation.pages.board.log import NONE
+from curation.steps.board import building
 from curation.steps.board.folder import open_board
 from curation.text.wording import amount, some
 
@@ -164,6 +165,16 @@ def score(board: Path = Path(), campaign: Where = Path(), as_json: Json = False)
         files = [each.file for each in outcomes if each.fix == fix]
         console.say(f"  {some(files, _NAMED)}: {fix}")
     console.say(", ".join(f"{n} {o.replace('_', ' ')}" for o, n in counts.items()) or "nothing new")
+
+
+@app.command()
+def build(board: Path = Path()) -> None:
+    """Write the pages of a board: its rankings as a page, as CSV and as JSON.
+
+    They are computed from results/log.jsonl, so the same log gives the same pages. The page is
+    index.html, which any static host can show.
+    """
+    console.say(str(building.build(open_board(board))))
 
 
 @app.command()
