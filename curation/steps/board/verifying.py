@@ -4,11 +4,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from curation import __version__
 from curation.catsets.stereoset import read_cats
 from curation.files import CurationError, digest, read_bytes, read_records, read_text
 from curation.formats.tables import read_json_lines
@@ -22,6 +24,7 @@ from curation.release.hidden import commitments
 from curation.scores.boards import comparisons
 from curation.scores.runs import Run, read_outcomes
 from curation.stats.metrics import results
+from curation.steps.board.building import pages
 from curation.steps.board.folder import FACTS, Board, TestSet
 from curation.steps.release.versions import read_sums
 from curation.text.wording import some
@@ -81,8 +84,12 @@ def verify(board: Board, *, kept: str = NONE) -> Verified:
             sets[version] = board.test_set(version)
     closed = [e.version for e in log.values() if isinstance(e, Closed) and e.version in sets]
     findings += _order(log, sets)
+    unknown = [f"the scores of {v}, before it is revealed" for v in sets if v not in closed]
+    whole = not any(finding.code in ("log_changed", "unreadable") for finding in findings)
+    made = pages(board) if whole else {}
+    unknown += [] if whole else ["the pages, because the log or a test set is damaged"]
     expected = dict(_expected(board, log.values(), sets, closed))
-    findings += _files(board, expected)
+    findings += _files(board.root, expected, {n: sha256(d).hexdigest() for n, d in made.items()})
     golds: dict[str, list[Cat]] = {}
     for version in closed:
         with _noted(findings, f"sets/{version}/revealed"):
@@ -96,8 +103,12 @@ def verify(board: Board, *, kept: str = NONE) -> Verified:
             if row.version in golds:
                 run = _run(sets[row.version], row, own.scores)
                 findings += _values(golds[row.version], run, where, row)
-    unknown = [f"the scores of {v}, before it is revealed" for v in sets if v not in closed]
-    counts = {"lines": len(lines), "test sets": len(sets), "files": len(expected)}
+    counts = {
+        "lines": len(lines),
+        "test sets": len(sets),
+        "files": len(expected),
+        "pages": len(made),
+    }
     counts |= {"rows": len(rows), "scores": sum(row.version in golds for row in rows.values())}
     return Verified(findings, counts, unknown, heads[-1])
 
@@ -161,15 +172,24 @@ def _expected(
         yield from ((f"{folder}/{name}", sha) for name, sha in sums.items())
 
 
-def _files(board: Board, expected: Mapping[str, str]) -> Iterator[Finding]:
-    """Files that are not there, or not as the log says."""
-    there = (path for path in (board.root / "sets").rglob("*") if path.is_file())
-    names = {path.relative_to(board.root).as_posix() for path in there}
+def _files(root: Path, named: Mapping[str, str], made: Mapping[str, str]) -> Iterator[Finding]:
+    """Files that are not there, or not as the log says; ``made`` are the pages that it gives."""
+    folders, expected = ("sets", "results") if made else ("sets",), {**named, **made}
+    there = (path for folder in folders for path in (root / folder).rglob("*") if path.is_file())
+    names = {path.relative_to(root).as_posix() for path in there} - {LOG}
+    board, other = root / "results" / "board.json", False
+    if made and board.is_file():
+        other = f'"curation": "{__version__}"'.encode() not in read_bytes(board)
     for name in sorted(names | expected.keys()):
-        sha = digest(board.root / name) if is_inside(name) else None
-        if sha != expected.get(name):
-            code = "extra" if name not in expected else "changed" if sha else "missing"
-            yield Finding(code, name, f"has the sha256 {sha}" if sha else "no such file")
+        sha = digest(root / name) if is_inside(name) else None
+        if sha == expected.get(name) or (other and name in made):
+            continue
+        code = "extra" if name not in expected else "changed" if sha else "missing"
+        code = "page_changed" if name in made else code
+        yield Finding(code, name, f"has the sha256 {sha}" if sha else "no such file")
+    if other:
+        what = f"not made by curation {__version__}, which looks at it now"
+        yield Finding("other_version", "results/board.json", what)
 
 
 def _proofs(of: TestSet, cats: Sequence[Cat]) -> Iterator[Finding]:
