@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from curation.cli import console
-from curation.cli.options import Json, MaybeCount, Where, command_group, locked
+from curation.cli.options import Json, MaybeCount, Where, command_group, locked, options_of_work
+from curation.cli.scoring import ModelOptions, model_spec, named_model
 from curation.files import CurationError
 from curation.pages.board.log import NONE
 from curation.steps.board import building
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 Day = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"])]
 
 _NAMED = 3  # files that a line names
+
+_MODELS = ModelOptions()
 
 app = command_group("A leaderboard that is a folder of files.")
 
@@ -102,6 +105,58 @@ def _say_opened(facts: "SetFacts", rows: int | None) -> None:
         "read them to raise the icat of a model by over 2 points (docs/board.md, What a board "
         "gives away). Then you close it with «curation board rotate»."
     )
+
+
+@app.command()
+def submit(
+    models: Annotated[list[str] | None, typer.Argument()] = None,
+    board: Path = Path(),
+    predictions: list[str] | None = None,
+    profile: str = "",
+    to: Path | None = None,
+    *,
+    by: str,
+    link: str = "",
+    how: str = "",
+    options: ModelOptions = _MODELS,
+) -> None:
+    """Make a submission: score models on the open test set, and write a file for each.
+
+    If the labels of the test set are hidden, a model is scored as by «curation scores models», and
+    a run that is in scores/ here is used or continued. If the test set is sealed, the file
+    only names the model and its revision, and the owner of the board runs it.
+
+    Options:
+        models (MODEL...): Names on the Hugging Face hub, or folders. Use LABEL=MODEL to set the
+            name in the ranking, and chat:MODEL for a chat model (sealed test sets only).
+        predictions (NAME@RULES=FILE): Take the scores of model NAME from a predictions file; RULES
+            are those of both kinds, such as ll-bos_conditional. Repeatable.
+        profile: A profile that the board allows; default: the first one in board.toml.
+        to (DIR): The folder to write to; default: submissions/ of the board.
+        by: Your name, as the owner of the board approves it.
+        link (URL): Where to read more about the model; an address that begins with https://.
+        how: How the scores were made, in a line; default: versions of packages, and the device.
+    """
+    from curation.steps.board.folder import open_board
+    from curation.steps.board.submitting import submit_model, submit_predictions
+
+    if not models and not predictions:
+        raise CurationError("no model is given", "name a MODEL, or give --predictions")
+    opened = open_board(board)
+    folder = to or opened.submissions
+    about = {"by": by, "link": link, "how": how, "profile": profile}
+    work = options_of_work(options.engine, options.workers, options.device)
+    for name in models or []:
+        spec, own_head = model_spec(named_model(name), options), options.accept_own_head
+        path = submit_model(
+            opened, spec, about, folder, accept_own_head=own_head, reporter=console, **work
+        )
+        console.say(f"{path}: the board would accept it")
+    about |= {"revision": options.revision, "format": options.dtype}
+    for each in predictions or []:
+        path = submit_predictions(opened, each, about, folder)
+        console.say(f"{path}: the board would accept it")
+    console.say("Next: propose it, and nothing else, to the repository of the board.")
 
 
 @app.command()

@@ -10,16 +10,12 @@ from curation.formats.tables import read_json_lines
 from curation.pages.board.log import Refused, Scored, Waits
 from curation.pages.board.submission import (
     REASONS,
-    Submission,
     SubmissionError,
     problems,
     read_file,
-    read_submission,
 )
 from curation.records import GOLDS, Cat, CatAssociation
 from curation.steps.board.folder import Board, TestSet
-
-_Key = tuple[str, str, str]  # model, revision, profile
 
 
 def public_cats(test_set: TestSet) -> list[Cat]:
@@ -72,7 +68,8 @@ def check_files(
     fits = (board.settings, test_set.facts, association_ids(test_set))
     entries = [e for e in board.entries() if isinstance(e, Waits | Refused | Scored)]
     logged = {entry.file: entry.submission for entry in entries}
-    known = _known(board, [e for e in entries if e.version == test_set.facts.version])
+    scored = (e for e in entries if isinstance(e, Scored) and e.version == test_set.facts.version)
+    known = {(row.model, row.revision, row.profile): row.file for row in scored}
     found: dict[str, list[SubmissionError]] = {}
     for name in names:
         shown = name if name.isprintable() else ascii(name)
@@ -90,31 +87,11 @@ def check_files(
             found[shown] = [error]
             continue
         submission, found[shown] = problems(data, shown, *fits)
-        twins = known.get(_key(submission), set()) - {path.name} if submission else ()
-        found[shown] += [_error("already_submitted", f"{shown} and {twin}") for twin in twins][:1]
+        if submission:
+            key = (submission.model, submission.revision, submission.profile)
+            if (twin := known.setdefault(key, path.name)) != path.name:
+                found[shown].append(_error("already_submitted", f"{shown} and {twin}"))
     return found
-
-
-def _known(board: Board, entries: Sequence[Waits | Refused | Scored]) -> dict[_Key, set[str]]:
-    """The files of each model, revision and profile: with a row, or not looked at yet."""
-    known: dict[_Key, set[str]] = {}
-    done = {entry.file for entry in entries if not isinstance(entry, Waits)}
-    for entry in entries:
-        if isinstance(entry, Scored):
-            known.setdefault((entry.model, entry.revision, entry.profile), set()).add(entry.file)
-    for path in sorted(board.submissions.glob("*.json")):
-        if path.name in done:
-            continue
-        try:
-            read = read_submission(read_file(path, path.name), path.name)
-        except SubmissionError:
-            continue
-        known.setdefault(_key(read), set()).add(path.name)
-    return known
-
-
-def _key(submission: Submission) -> _Key:
-    return submission.model, submission.revision, submission.profile
 
 
 def _error(code: str, shown: str) -> SubmissionError:
