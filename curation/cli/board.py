@@ -6,6 +6,7 @@ Options:
 """
 
 from collections import Counter
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from curation.cli import console
+from curation.cli.correcting import confirm
 from curation.cli.options import Json, MaybeCount, Where, command_group, locked, options_of_work
 from curation.cli.scoring import ModelOptions, model_spec, named_model
 from curation.files import CurationError
@@ -33,65 +35,56 @@ _MODELS = ModelOptions()
 app = command_group("A leaderboard that is a folder of files.")
 
 
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a new board.
+
+    Attributes:
+        name: The title of the board; default: the name of the dataset.
+        contact: Where submitters ask; default: the contact of the release.
+        profile: A profile by which models may be scored; repeatable; default: default.
+        rotates (YYYY-MM-DD): When you want to close the test set; default: in half a year.
+        expires (YYYY-MM-DD): When the board ends; default: in two years.
+        rows: How many rows a test set with hidden labels gets; default: as many as it allows.
+    """
+
+    name: str = ""
+    contact: str = ""
+    profile: list[str] | None = None
+    rotates: Day = None
+    expires: Day = None
+    rows: MaybeCount = None
+
+
 @app.command()
 def create(
-    dir: Path,
-    campaign: Where = Path(),
-    *,
-    release: str,
-    name: str = "",
-    contact: str = "",
-    profile: list[str] | None = None,
-    rotates: Day = None,
-    expires: Day = None,
-    rows: MaybeCount = None,
-    as_json: Json = False,
+    dir: Path, settings: Settings, campaign: Where = Path(), as_json: Json = False, *, release: str
 ) -> None:
     """Make the folder of a board from a release with a hidden test set.
 
     The folder has settings (board.toml), the public part of the test set, a README for submitters,
-    and a check of submissions for GitHub. Publish it as it is. Gold labels and what you keep
-    yourself stay in the campaign, in 7-release/ and boards/.
+    and a check of submissions for GitHub. Gold labels and what you keep yourself stay in the
+    campaign, in 7-release/ and boards/.
 
     Options:
         dir (DIR): The folder to make, outside of the campaign.
         release (VERSION): The built version whose test set is opened.
-        name: The title of the board; default: the name of the dataset.
-        contact: Where submitters ask; default: the contact of the release.
-        profile: A profile by which models may be scored; repeatable; default: default.
-        rotates: When you want to close the test set; default: in half a year.
-        expires (YYYY-MM-DD): When the board ends; default: in two years.
-        rows: How many rows a test set with hidden labels gets; default: as many as it allows.
     """
-    from curation.pages.board.opening import choice
+    from curation.pages.board.opening import says
     from curation.steps.board.creating import create
 
+    given = {name: value for name, value in vars(settings).items() if value}
+    given |= {"profiles": tuple(given.pop("profile"))} if settings.profile else {}
+    given |= {name: day.date() for name, day in given.items() if isinstance(day, datetime)}
     with locked(campaign) as opened:
-        board, facts = create(
-            opened,
-            dir,
-            release,
-            name=name,
-            contact=contact,
-            profiles=profile or (),
-            rotates=rotates and rotates.date(),
-            expires=expires and expires.date(),
-            rows=rows,
-        )
-    settings = board.settings
+        board = create(opened, dir, release, **given)
+    about, facts = board.settings, board.open_set.facts
     if as_json:
-        about = {"version": facts.version, "hide": facts.hide, "cats": facts.cats}
-        shown = {"rows": facts.rows if rows is None else rows, "rotates": str(settings.rotates)}
-        console.say_json({"board": board.root, "id": settings.id, **about, **shown})
+        shown = {"settings": about.model_dump(mode="json"), "set": facts.model_dump(mode="json")}
+        console.say_json({"board": board.root, **shown})
         return
-    console.say(f"Board «{settings.name}» in {board.root}")
-    _say_opened(facts, rows)
-    console.say(f"\n{' '.join(choice())}\n")
-    console.say(
-        f"next: read board.toml and README.md there; publish the folder; add approved names to "
-        f"submitters; «curation board score» scores submissions. Close the test set on "
-        f"{settings.rotates}."
-    )
+    size = says(facts.hide, facts=facts)
+    console.say(says("created", settings=about, root=board.root, set=size, choice=says("choice")))
 
 
 def _say_opened(facts: "SetFacts", rows: int | None) -> None:
@@ -230,6 +223,46 @@ def build(board: Path = Path()) -> None:
     index.html, which any static host can show.
     """
     console.say(str(building.build(open_board(board))))
+
+
+@app.command()
+def rotate(
+    board: Path = Path(),
+    campaign: Where = Path(),
+    release: str = "",
+    rotates: Day = None,
+    yes: bool = False,
+    as_json: Json = False,
+) -> None:
+    """Close the open test set and reveal its gold labels; open the next one.
+
+    The revealed folder is copied to sets/VERSION/revealed/, with the scores of all rows if the test
+    set was sealed, so that everybody can check the rows. If the command is stopped, run it again.
+
+    Options:
+        release (VERSION): The built version whose test set is opened next; without it, none is.
+        yes: Do not ask.
+    """
+    from curation.pages.board.opening import says
+    from curation.steps.board import creating
+    from curation.steps.board.folder import open_board
+
+    def agree(version: str) -> None:
+        confirm(says("confirm", closed=version), yes=yes)
+
+    with locked(campaign) as opened:
+        day = rotates and rotates.date()
+        place = open_board(board)
+        closed = creating.rotate(place, opened, release=release, rotates=day, agree=agree)
+    place = open_board(board)
+    version, settings = place.open_version, place.settings
+    if as_json:
+        console.say_json({"closed": closed, "open": version, "rotates": str(settings.rotates)})
+        return
+    parts = [("closed", bool(closed)), ("none", not version), ("open", bool(version))]
+    parts += [("opened", bool(release)), ("next", True)]
+    for name in (name for name, is_shown in parts if is_shown):
+        console.say(says(name, closed=closed, version=version, settings=settings))
 
 
 @app.command()

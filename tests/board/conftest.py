@@ -1,5 +1,6 @@
-"""Small campaigns with a hidden and a sealed release, for the tests of boards."""
+"""Small campaigns with hidden and sealed releases, for the tests of boards."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,17 +23,23 @@ def labelled(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     return desk
 
 
+def _twice(labelled: Desk, root: Path, hide: str) -> Desk:
+    """A campaign with two releases whose test CATs are different: each has half of each term's."""
+    desk = labelled.copy(root)
+    test = [cat.id for cat in sorted(desk.cats("test"), key=lambda cat: cat.target)]
+    for version, left_out in (("0.1.0", test[::2]), ("0.2.0", test[1::2])):
+        desk.set(version=version, leave_out=left_out)
+        desk.build("--hide", hide)
+    return desk
+
+
 @pytest.fixture(scope="package")
 def hidden(labelled: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    """The campaign with a hidden release, 0.1.0."""
-    desk = labelled.copy(tmp_path_factory.mktemp("hidden") / "c")
-    desk.build("--hide", "labels")
-    return desk
+    """The campaign with two releases with hidden labels, 0.1.0 and 0.2.0."""
+    return _twice(labelled, tmp_path_factory.mktemp("hidden") / "c", "labels")
 
 
 @pytest.fixture(scope="package")
 def sealed(labelled: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    """The campaign with a sealed release, 0.1.0."""
-    desk = labelled.copy(tmp_path_factory.mktemp("sealed") / "c")
-    desk.build("--hide", "all")
-    return desk
+    """The campaign with two sealed releases, 0.1.0 and 0.2.0."""
+    return _twice(labelled, tmp_path_factory.mktemp("sealed") / "c", "all")

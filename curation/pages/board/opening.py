@@ -1,47 +1,42 @@
-"""The files that a board begins with, and what its owner reads of the two kinds of test sets."""
+"""The files that a board begins with, and what its owner reads about opening and closing sets."""
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from curation.files import CurationError
 from curation.formats.toml_files import shipped_table, toml_value
 from curation.pages.board.about import SETTINGS, BoardSettings, SetFacts
 
 HERE = Path(__file__).parent / "templates"
-CHECK = ".github/workflows/check.yml"
-README = "README.md"
+CHECK, README = ".github/workflows/check.yml", "README.md"
+_TEXTS = shipped_table("board", "owner.toml")
 
 
-def choice() -> list[str]:
-    """The two kinds of test sets, and which one to choose, in five sentences."""
-    return list(shipped_table("board", "choice.toml")["sentences"])
+def says(name: str, **values: Any) -> str:
+    """A text of ``data/board/owner.toml`` with these values."""
+    return str(_TEXTS["says"][name]).format(**values)
+
+
+def refused(code: str, **values: Any) -> CurationError:
+    """An error of ``data/board/owner.toml`` with these values."""
+    return CurationError(*(text.format(**values) for text in _TEXTS["refused"][code]))
 
 
 def files(settings: BoardSettings, facts: SetFacts) -> Iterator[tuple[str, bytes]]:
-    """The settings, the README and the check for a forge: path and content of each.
-
-    The README depends on the kind of the test set.
-    """
-    yield SETTINGS, _rendered(SETTINGS, settings, facts)
-    yield README, readme(settings, facts)
+    """The settings, the README and the check for a forge: path and content of each."""
+    yield SETTINGS, rendered(SETTINGS, settings, facts)
+    yield README, rendered(README, settings, facts)
     yield CHECK, (HERE / "check.yml").read_bytes()
 
 
-def readme(settings: BoardSettings, facts: SetFacts) -> bytes:
-    """What a submitter does, for a test set of this kind."""
-    return _rendered(README, settings, facts)
-
-
-def _rendered(name: str, settings: BoardSettings, facts: SetFacts) -> bytes:
+def rendered(name: str, settings: BoardSettings, facts: SetFacts) -> bytes:
+    """A file from its template. The README depends on whether the test set is sealed."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    made = Environment(
-        loader=FileSystemLoader(HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-    )
+    place = FileSystemLoader(HERE)
+    made = Environment(loader=place, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     made.filters["toml"] = lambda value: Markup(toml_value(value))  # noqa: S704
-    template = made.get_template(f"{name}.jinja")
-    return template.render(settings=settings, facts=facts).encode()
+    made.keep_trailing_newline = True
+    return made.get_template(f"{name}.jinja").render(settings=settings, facts=facts).encode()
