@@ -165,6 +165,9 @@ class _Work:
 
     Attributes:
         queue: the files that are to be settled, in their order: those that waited, then new ones.
+        known: the last line of the log about each submission.
+        agrees: what the last recheck of each row found.
+        rows: of the open test set, old and new ones.
         new: the lines for the log.
         given: the lines for the ledger.
     """
@@ -175,7 +178,11 @@ class _Work:
         self.facts = board.open_set.facts
         self.gold = gold_file(campaign, self.facts.version)
         self.history = History(campaign)
-        self.entries = board.entries()
+        entries = board.entries()
+        self.known = {e.file: e for e in entries if isinstance(e, Waits | Refused | Scored)}
+        self.agrees = {e.file: e.agrees for e in entries if isinstance(e, Rechecked)}
+        version = self.facts.version
+        self.rows = [e for e in entries if isinstance(e, Scored) and e.version == version]
         self.queue: list[str] = []
         self.new: list[Entry] = []
         self.given: list[GivenOut] = []
@@ -209,11 +216,6 @@ class _Work:
         given, dev = self.history.given(golds), numbers.dev_cats(facts)
         return numbers.rows(version, golds, given, dev=dev)
 
-    def rows(self) -> list[Scored]:
-        """The rows of the open test set so far."""
-        lines = (*self.entries, *self.new)
-        return [e for e in lines if isinstance(e, Scored) and e.version == self.facts.version]
-
     def read(self, name: str) -> tuple[Hash, bytes | SubmissionError]:
         """The sha256 of a submission and its content; or zeros, and why it is not read."""
         try:
@@ -224,7 +226,6 @@ class _Work:
 
     def look(self) -> list[Outcome]:
         """Fill the queue; returns the submissions that are not as they were, which have no turn."""
-        known = {e.file: e for e in self.entries if isinstance(e, Waits | Refused | Scored)}
         there = []
         for path in sorted(self.board.submissions.iterdir()):
             if path.suffix == ".json":
@@ -232,7 +233,7 @@ class _Work:
             elif not path.name.startswith("."):
                 self.reporter.warn(f"submissions/{printable(path.name)}: left out: not NAME.json")
         changed = []
-        for name, line in known.items():
+        for name, line in self.known.items():
             if name in there:
                 same = self.read(name)[0] == line.submission
             else:
@@ -243,7 +244,7 @@ class _Work:
                 self.reporter.warn(f"submissions/{name}: {REASONS['changed']['says']}")
             elif isinstance(line, Waits):
                 self.queue.append(name)
-        self.queue += [name for name in there if name not in known]
+        self.queue += [name for name in there if name not in self.known]
         if self.closed and self.queue:
             self.reporter.warn(f"{self.closed}: submissions wait; {_ROTATE}")
         return changed
@@ -269,11 +270,12 @@ class _Work:
             new = Scored(
                 **about, **{key: getattr(submission, key) for key in kept}, **row._asdict()
             )
+            self.rows.append(new)
         except SubmissionError as error:
             new = Refused(**about, code=error.code, detail=error.what)
         except _WaitsError as error:
             self.places += 1
-            if not any(isinstance(e, Waits) and e.file == name for e in self.entries):
+            if name not in self.known:
                 self.new.append(Waits(**about))
             return Outcome(name, model, "waits", error.what, error.fix, self.places)
         self.new.append(new)
@@ -281,10 +283,9 @@ class _Work:
 
     def check_new(self, submission: Submission, revision: str) -> None:
         """Check that a model has no row yet; a row whose last recheck differs does not count."""
-        agrees = {line.file: line.agrees for line in self.entries if isinstance(line, Rechecked)}
         key = (submission.model, revision, submission.profile)
-        for row in self.rows():
-            if key == (row.model, row.revision, row.profile) and agrees.get(row.file, True):
+        for row in self.rows:
+            if key == (row.model, row.revision, row.profile) and self.agrees.get(row.file, True):
                 raise SubmissionError("already_scored", f"the row is that of {row.file}")
 
     def check_open(self) -> None:
@@ -297,7 +298,7 @@ class _Work:
         self.check_new(submission, submission.revision)
         self.check_open()
         most = min(n for n in (self.board.settings.rows, self.facts.rows) if n is not None)
-        if len(self.rows()) >= most:
+        if len(self.rows) >= most:
             raise _WaitsError(f"the {amount(most, 'row')} of the test set are used up", _ROTATE)
         shown = values(self.cats, submission.scores or {}, hide="labels")
         cell, version = shown.overall, self.facts.version
