@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,8 +60,9 @@ def files(report: Report) -> Iterator[tuple[str, bytes]]:
         yield path, terms.slim(page).encode()
 
 
+@cache
 def environment() -> Environment:
-    """Where templates are, with the filters and functions that they use."""
+    """The templates, with the filters and functions that they use."""
     made = Environment(
         loader=FileSystemLoader([HERE / "templates", HERE / "static"]),
         autoescape=True,
