@@ -232,7 +232,7 @@ def pulls(before: Guess, given: Equations) -> Floats:
 
 
 def _solved(before: Guess, given: Equations) -> Iterator[tuple[Floats, Floats]]:
-    """For each set: the covariance (N, E) of y and the figures, and the pull of the figures (E,)."""
+    """For each set: the covariance (N, E) of y and figures, and the pull of the figures (E,)."""
     for number in range(before.mean.shape[1]):
         weights = given.weights[:, number].astype(np.float64)
         mean = before.mean[:, number].astype(np.float64)
