@@ -149,7 +149,7 @@ def submit(
     for each in predictions or []:
         path = submit_predictions(opened, each, about, folder)
         console.say(f"{path}: the board would accept it")
-    console.say("Next: propose it, and nothing else, to the repository of the board.")
+    console.say("Next: propose it, and nothing else, to the board, for example as a pull request.")
 
 
 @app.command()

@@ -4,6 +4,7 @@ import json
 import pickle
 import re
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -84,6 +85,16 @@ def test_a_large_file_is_not_read() -> None:
     with pytest.raises(SubmissionError, match=r"a\.json: has over 32 MiB") as caught:
         read_submission(bytes(LARGEST + 1), "a.json")
     assert caught.value.code == "too_large"
+
+
+@pytest.mark.parametrize("field", ["", "rules", "scores"])
+def test_many_problems_take_no_time(hosted: Hosted, field: str) -> None:
+    many = ", ".join(f'"key{n}": "x", "key{n}": "y"' for n in range(30_000))
+    start = process_time()
+    found = refused(hosted, (f'{{"{field}": {{{many}}}}}' if field else f"{{{many}}}").encode())
+    assert process_time() - start < 2
+    assert found[0].code == "repeated_key"
+    assert len(found) == len({error.code for error in found})
 
 
 def test_a_sealed_test_set_takes_no_scores(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """«curation board submit»: models that are really run, predictions, and sealed test sets."""
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,25 @@ def test_a_sealed_test_set_gets_the_name_of_a_model(tmp_path: Path, model: Path)
     well(*words, f"chat:{model}")
     chat = next(each for each in hosted.board.submissions.iterdir() if each != path)
     assert json.loads(chat.read_bytes())["rules"]["intersentence"] == "choice"
+
+
+def test_a_test_set_of_one_kind_has_submissions_with_all_rules_of_the_profile(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosted = hosted_at(tmp_path)
+    facts = hosted.board.open_set.folder / "set.json"
+    path = hosted.board.open_set.cats
+    rows = [line for line in path.read_bytes().splitlines(True) if b'"intrasentence"' in line]
+    path.write_bytes(b"".join(rows))
+    about = json.loads(facts.read_bytes()) | {"kinds": {"intrasentence": len(rows)}}
+    facts.write_text(
+        json.dumps(about | {"sums": {path.name: sha256(path.read_bytes()).hexdigest()}})
+    )
+    monkeypatch.chdir(hosted.board.root)
+    made = submitting.submit_model(hosted.board, ModelSpec(str(model)), ABOUT, Path("submissions"))
+    content = json.loads(made.read_bytes())
+    assert content["rules"] == {"intrasentence": "ll-bos", "intersentence": "conditional"}
+    assert len(content["scores"]) == 3 * len(rows)
 
 
 def test_a_chat_model_has_no_scores_for_hidden_labels(tmp_path: Path, model: Path) -> None:

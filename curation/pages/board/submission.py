@@ -219,8 +219,8 @@ def _misfits(
         allowed = ", ".join(settings.profiles)
         yield at("profile_not_allowed", "profile", own=profile, allowed=allowed)
     kinds = [kind for kind in KINDS if facts.kinds.get(kind)]
-    known = [{kind: of[kind] for kind in kinds} for of in PROFILES.get(profile, {}).values()]
-    if rules.keys() != set(kinds) or (known and rules not in known):
+    known = PROFILES.get(profile, {}).values()
+    if not rules.keys() >= set(kinds) or (known and rules not in known):
         ways = dict.fromkeys(", ".join(f"{k} {rule}" for k, rule in of.items()) for of in known)
         needed = "; or ".join(ways) or " and ".join(kinds)
         yield at("rules_differ", "rules", profile=profile, needed=needed)
