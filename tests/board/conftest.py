@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from curation.release.hidden import numbers
 from curation.steps import pipeline
 from support.labelled import Desk, answer, written
 
@@ -43,3 +44,16 @@ def hidden(labelled: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
 def sealed(labelled: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """The campaign with two sealed releases, 0.1.0 and 0.2.0."""
     return _twice(labelled, tmp_path_factory.mktemp("sealed") / "c", "all")
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each CAT counts as a thousand, so that small test sets have rows."""
+    budget = numbers.budget
+
+    def larger(cats: int, dev: int) -> int:
+        return budget(cats * 1000, dev * 1000)
+
+    monkeypatch.setattr(numbers, "budget", larger)
+    monkeypatch.setattr(numbers, "ROW_GAIN", numbers.ROW_GAIN * 1000**0.5)
+    monkeypatch.setattr("curation.steps.release.hidden.ONE", 1)

@@ -24,10 +24,11 @@ def refused(code: str, **values: Any) -> CurationError:
 
 
 def files(settings: BoardSettings, facts: SetFacts) -> Iterator[tuple[str, bytes]]:
-    """The settings, the README and the check for a forge: path and content of each."""
+    """Settings, README, the check for a forge, what git leaves out: path and content of each."""
     yield SETTINGS, rendered(SETTINGS, settings, facts)
     yield README, rendered(README, settings, facts)
     yield CHECK, (HERE / "check.yml").read_bytes()
+    yield ".gitignore", b"/scores/\n.*.tmp\n"  # scores of submitters, files of killed commands
 
 
 def rendered(name: str, settings: BoardSettings, facts: SetFacts) -> bytes:

@@ -13,8 +13,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from curation.campaign import Campaign
-from curation.files import beside, digest, dump_json, read_bytes, read_text, sweep, sweep_beside
-from curation.files import sync, writing
+from curation.files import (
+    beside,
+    digest,
+    dump_json,
+    read_bytes,
+    read_text,
+    sweep,
+    sweep_beside,
+    sync,
+    writing,
+)
 from curation.formats.toml_files import with_setting
 from curation.models.rules import PROFILES
 from curation.pages.board import opening
