@@ -14,14 +14,13 @@ from typing import Any
 import pytest
 import tomlkit
 
-from curation.pages.board.log import Scored
 from curation.settings import Hide
 from curation.steps.board.checking import public_cats
 from curation.steps.board.folder import open_board
 from support import publishing
 from support.commands import run
 from support.guides import change, commands, compare
-from support.models import gpt2
+from support.models import gpt2, llama
 
 PAGE = (Path(__file__).parents[2] / "docs/board.md").read_text("utf-8")
 KINDS: dict[str, Hide] = {"With hidden labels": "labels", "With a sealed test set": "all"}
@@ -31,6 +30,10 @@ PART = re.compile(
     r"|(?:^(?P<says>[^\n#|`][^\n]*(?:\n[^\n]+)*):\n\n)?^```(?P<sort>\w*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+
+
+NAME = "Ann Example"
+(PREDICTIONS,) = re.findall(r"^curation board submit --predictions .+", PAGE, re.MULTILINE)
 
 
 class Follower:
@@ -44,7 +47,6 @@ class Follower:
         self.campaign = root / "campaign"
         publishing.campaign(self.campaign)
         self.command(["curation", "import", "stereoset", "first.json", "-c", "campaign"])
-        gpt2(root / "models" / "small")
 
     def follow(self) -> None:
         """Follow the whole page."""
@@ -53,7 +55,8 @@ class Follower:
                 self.prepare(part["heading"])
             elif part["lines"]:
                 for line in re.findall(r"curation scores models .+", self.said):
-                    self.command(shlex.split(line.replace("FOLDER", "../models/small")))
+                    line = re.sub(r"/(\w+)=FOLDER", r"/\1=../models/\1", line)
+                    self.command(shlex.split(line))
             elif self.is_for_us(part["says"] or ""):
                 self.do(part)
 
@@ -73,16 +76,27 @@ class Follower:
                 there = tomlkit.parse(path.read_text("utf-8"))
                 change(there, tomlkit.parse(part["text"]))
                 path.write_text(tomlkit.dumps(there), "utf-8")
-            case "text":  # other programs
+            case "text" | "json":  # other programs, and examples
                 pass
             case sort:
                 raise AssertionError(f"the page does not say what to do with a block of {sort}")
 
     def prepare(self, heading: str) -> None:
         """What people do before a section."""
-        if heading == "Submit a model" and self.hide == "labels":
-            cats = public_cats(open_board(self.folder).open_set)
-            publishing.write_predictions(self.root / "predictions/baker.json", cats, seed=1)
+        if heading == "Submit a model":
+            gpt2(self.root / "models/small")
+            llama(self.root / "models/wide")
+            if self.hide == "labels":
+                self.predict("tall", "wide", "zesty")
+        if heading == "Score submissions":
+            others = ["wide", "zesty"] if self.hide == "labels" else []
+            for name in others:
+                line = PREDICTIONS.replace("tall", name)
+                assert line != PREDICTIONS
+                self.command(shlex.split(line))
+            if not others:
+                line = f"curation board submit bakery/wide=../models/wide --by '{NAME}'"
+                self.command(shlex.split(line))
         if heading == "Close a test set and open the next":
             publishing.drop_terms(self.campaign, self.terms)
             settings = self.campaign / "campaign.toml"
@@ -90,6 +104,12 @@ class Follower:
             words = ["import", "stereoset", str(self.root / "second.json"), "--round", "second"]
             self.command(["curation", *words])
             self.command(["curation", "release", "build"])
+
+    def predict(self, *names: str) -> None:
+        """Write the scores that other programs made."""
+        cats = public_cats(open_board(self.folder).open_set)
+        for seed, name in enumerate(names):
+            publishing.write_predictions(self.root / f"predictions/{name}.json", cats, seed=seed)
 
     def command(self, words: list[str]) -> str:
         """Run a command line; what it prints."""
@@ -116,15 +136,20 @@ class Follower:
 
 def followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hide: Hide, cats: int
-) -> tuple[Follower, dict[str, Any]]:
-    """The page is followed; who did so, and the content of the board's pages."""
+) -> tuple[Follower, list[dict[str, Any]]]:
+    """The page is followed; who did so, and the rankings of the first test set."""
     monkeypatch.chdir(tmp_path)
     someone = Follower(tmp_path, monkeypatch, hide, cats)
     someone.follow()
-    content = json.loads((tmp_path / "board/results/board.json").read_bytes())
     groups = {f"board {name}" for name in ("create", "submit", "check", "score", "build")}
     assert groups | {"board rotate", "board verify"} <= someone.ran.keys()
-    return someone, content
+    content = json.loads((tmp_path / "board/results/board.json").read_bytes())
+    (closed,) = (each for each in content["sets"] if each["version"] == "0.1.0")
+    assert min(closed["kinds"].values()) >= 100
+    (ranking,) = closed["rankings"]
+    page = (tmp_path / "board/index.html").read_text("utf-8")
+    assert all(row["model"] in page for row in ranking["rows"])
+    return someone, ranking["rows"]
 
 
 @pytest.mark.models
@@ -132,11 +157,10 @@ def followed(
 def test_the_page_leads_to_a_board_with_a_sealed_test_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, content = followed(tmp_path, monkeypatch, "all", 300)
-    board = open_board(tmp_path / "board")
-    rows = [entry for entry in board.entries() if isinstance(entry, Scored)]
-    assert [row.model for row in rows] == ["bakery/small"]
-    assert content["sets"]
+    someone, rows = followed(tmp_path, monkeypatch, "all", 300)
+    assert {row["model"] for row in rows} == {"bakery/small", "bakery/wide"}
+    assert someone.ran["scores models"] == 2
+    assert all(row["rank"] for row in rows)
 
 
 @pytest.mark.models
@@ -144,8 +168,16 @@ def test_the_page_leads_to_a_board_with_a_sealed_test_set(
 def test_the_page_leads_to_a_board_with_hidden_labels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, content = followed(tmp_path, monkeypatch, "labels", 280)
-    board = open_board(tmp_path / "board")
-    rows = [entry for entry in board.entries() if isinstance(entry, Scored)]
-    assert len(rows) == 1
-    assert content["sets"]
+    _, rows = followed(tmp_path, monkeypatch, "labels", 280)
+    assert [row["model"] for row in rows] == ["bakery/small"]
+
+
+@pytest.mark.outside
+@pytest.mark.models
+def test_a_large_test_set_with_hidden_labels_has_three_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, rows = followed(tmp_path, monkeypatch, "labels", 5400)
+    assert {row["model"] for row in rows} == {
+        f"bakery/{name}" for name in ("small", "tall", "wide")
+    }
