@@ -40,12 +40,12 @@ class Settings:
     """Settings of a new board.
 
     Attributes:
-        name: The title of the board; default: the name of the dataset.
+        name (TITLE): The title of the board; default: the name of the dataset.
         contact: Where submitters ask; default: the contact of the release.
-        profile: A profile by which models may be scored; repeatable; default: default.
+        profile (NAME): A profile by which models may be scored; repeatable; default: default.
         rotates (YYYY-MM-DD): When you want to close the test set; default: in half a year.
         expires (YYYY-MM-DD): When the board ends; default: in two years.
-        rows: How many rows a test set with hidden labels gets; default: as many as it allows.
+        rows (N): How many rows a test set with hidden labels gets; default: as many as it allows.
     """
 
     name: str = ""

@@ -111,7 +111,7 @@ def test_values_that_were_given_out_leave_fewer_rows(hidden: Desk, tmp_path: Pat
     more = (dump_json(value | {"value": str(n)}, indent=False) for n in range(3))
     ledger.write_bytes(b"".join(more))
     said = desk.refused("board", "create", tmp_path / "b2", "--release", "0.1.0")
-    has(said, "4 hidden CATs on 4 terms, and 2 dev CATs", "given out: 3", "--hide all")
+    has(said, "4 hidden CATs and 2 dev CATs", "given out: 3", "--hide all")
     assert not (tmp_path / "b2").exists()
 
 
@@ -127,7 +127,7 @@ def test_what_cannot_be_opened(hidden: Desk, sealed: Desk, tmp_path: Path) -> No
     refuses("differ from those of version 0.2.0 in only 8")
     shutil.move(desk.second, tmp_path / "second")
     shutil.move(desk.releases / "gold-0.2.0.jsonl", tmp_path / "gold")
-    refuses("4 hidden CATs on 4 terms, and 2 dev CATs", "collect more CATs", "--hide all")
+    refuses("4 hidden CATs and 2 dev CATs", "collect more CATs", "--hide all")
     refuses("version 9 is not built", "built versions: 0.1.0", version="9")
     for name, part in (("../c", "not built"), ("0.1.0-anonymous", "not built")):
         refuses(part, version=name)
@@ -179,7 +179,17 @@ def test_public_gold_labels_are_not_opened(hidden: Desk, tmp_path: Path) -> None
     revealed.rename(desk.releases / "0.3.0-revealed")  # as if another version had the same CATs
     shutil.copyfile(desk.gold, desk.releases / "gold-0.3.0.jsonl")
     said = desk.refused("board", "create", tmp_path / "b", "--release", "0.1.0")
-    has(said, "the gold labels of CATs in version 0.1.0 (4 of them) are public")
+    has(said, "4 of the hidden CATs of version 0.1.0 are in another version")
+
+
+def test_sealed_texts_that_are_public_are_not_opened(
+    sealed: Desk, hidden: Desk, tmp_path: Path
+) -> None:
+    desk = sealed.copy(tmp_path / "c")
+    shutil.copytree(hidden.first, desk.releases / "0.0.9")
+    said = desk.refused("board", "create", tmp_path / "b", "--release", "0.1.0")
+    has(said, "4 of the hidden CATs of version 0.1.0 are in another version")
+    desk.done("board", "create", tmp_path / "b", "--release", "0.2.0")
 
 
 def test_a_board_is_whole_or_not_there(sealed: Desk, tmp_path: Path) -> None:

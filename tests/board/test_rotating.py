@@ -214,10 +214,15 @@ def test_what_stops_a_rotation(unseen: Opening, tmp_path: Path) -> None:
     (tmp_path / "row").rename(row)
     shutil.copytree(own.desk.first, own.desk.releases / "0.3.0")
     shutil.copyfile(own.desk.gold, own.desk.releases / "gold-0.3.0.jsonl")
-    own.refuses("CATs in version 0.3.0 (4 of them) are public", words=("--release", "0.3.0"))
+    own.refuses(
+        "4 of the hidden CATs of version 0.3.0 are in another version", words=("--release", "0.3.0")
+    )
     other = unseen.copy(tmp_path / "other")
     other.owner.rename(tmp_path / "owner")
     other.refuses("the board in")
+    own.desk.gold.rename(tmp_path / "gold")
+    own.refuses("gold-0.1.0.jsonl: no such file", words=("--release", "0.2.0"))
+    (tmp_path / "gold").rename(own.desk.gold)
     words = [word for word in own.words() if word != "--yes"]
     has(own.desk.refused(*words), "asks before it changes anything", "--yes")
     assert own.board.open_version == "0.1.0"

@@ -13,17 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from curation.campaign import Campaign
-from curation.files import (
-    beside,
-    digest,
-    dump_json,
-    read_bytes,
-    read_text,
-    sweep,
-    sweep_beside,
-    sync,
-    writing,
-)
+from curation.files import beside, digest, dump_json, read_bytes, read_text, sweep, sync, writing
 from curation.formats.toml_files import with_setting
 from curation.models.rules import PROFILES
 from curation.pages.board import opening
@@ -37,7 +27,7 @@ from curation.release.data_files import flat_path
 from curation.release.hidden import numbers
 from curation.steps.board.folder import CATS, FACTS, Board, open_board, owner_folder
 from curation.steps.release.hidden import nearly_the_same
-from curation.steps.release.history import BuiltVersion, History
+from curation.steps.release.history import BuiltVersion, History, texts_of
 from curation.steps.release.revealing import check_sums, proved_golds, reveal
 from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.text.times import now
@@ -105,7 +95,7 @@ def _check_days(settings: BoardSettings) -> None:
 
 def _put_folder(folder: Path, content: Mapping[str, bytes]) -> None:
     """Write a folder, which appears as a whole: its files by path."""
-    sweep_beside(folder)
+    sweep(folder.parent, below=False)
     staged = beside(folder)
     try:
         for path, data in content.items():
@@ -148,7 +138,9 @@ def new_set(
     if history.revealed(version):
         raise refused("revealed", version=version)
     golds = proved_golds(campaign, version)
-    public = history.public | (numbers.names(history.golds(after)) if after else frozenset())
+    public = history.public | numbers.names(history.golds(after) if after in history.files else ())
+    if place.is_sealed:  # with texts, its scores would give away gold labels
+        public |= {texts_of(cat) for each in history.built for cat in each.cats}
     if known := sum(bool(numbers.names([gold]) & public) for gold in golds):
         raise refused("known", version=version, count=known)
     paths = (place.folder / flat_path(kind, "test") for kind in KINDS)
@@ -163,27 +155,24 @@ def new_set(
         cats=len(golds),
         terms=len({(gold.bias_type, gold.target) for gold in golds}),
         kinds={kind: kinds[kind] for kind in KINDS if kinds[kind]},
-        rows=None,
+        rows=None if place.is_sealed else _rows(history, facts, after),
         baselines=tuple(_pinned(base) for base in facts.baselines if base.rows),
         sums={name: sha256(data).hexdigest()},
     )
-    if not place.is_sealed:
-        rows = _rows(history, about, numbers.dev_cats(facts), after)
-        about = about.model_copy(update={"rows": rows})
     return about, {name: data, FACTS: dump_json(about.model_dump())}
 
 
-def _rows(history: History, facts: SetFacts, dev: int, after: str) -> int:
+def _rows(history: History, facts: release.Facts, after: str) -> int:
     """How many rows a test set with hidden labels gets, once ``after`` is revealed."""
-    version = facts.version
+    version, dev = facts.version, numbers.dev_cats(facts)
     golds = {name: of for name, of in history.hidden.items() if name != after}
     for other, count in nearly_the_same(history, version, golds[version]):
         if other != after:
             raise refused("near", version=version, other=other, count=count)
     given = [value for value in history.given(golds) if value.version != after]
     if not (rows := numbers.rows(version, golds, given, dev=dev)):
-        about = {"cats": facts.cats, "terms": facts.terms, "dev": dev, "given": len(given)}
-        raise refused("too_few", version=version, **about)
+        cats = len(golds[version])
+        raise refused("too_few", version=version, cats=cats, dev=dev, given=len(given))
     return rows
 
 
