@@ -65,7 +65,7 @@ def submit_model(
     how = f"curation {__version__}"
     scores = None
     if not is_sealed:
-        how += f", {run.get('device') or run['url']}, {run.get('dtype', spec.dtype)}"
+        how += f", {run.get('device', 'an endpoint')}, {run.get('dtype', spec.dtype)}"
         scoring = job(spec, Path("scores"), profile=profile, accept_own_head=accept_own_head)
         with reporter.counted(f"{run['model']}, {scoring.folder.name}") as bar:
             told: Fields = {"begin": bar.begin, "tell": bar.advance, "notice": reporter.note}
