@@ -1,17 +1,17 @@
 """«curation board submit»: models that are really run, predictions, and sealed test sets."""
 
 import json
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from curation import __version__
-from curation.files import CurationError
+from curation.files import CurationError, digest
 from curation.models.loading import fingerprint
 from curation.models.scoring import ModelSpec
 from curation.models.tiny import make
+from curation.pages.board.log import chained
 from curation.steps.board import submitting
 from curation.steps.board.checking import check_files
 from curation.steps.board.folder import open_board
@@ -143,9 +143,11 @@ def test_a_test_set_of_one_kind_has_submissions_with_all_rules_of_the_profile(
     rows = [line for line in path.read_bytes().splitlines(True) if b'"intrasentence"' in line]
     path.write_bytes(b"".join(rows))
     about = json.loads(facts.read_bytes()) | {"kinds": {"intrasentence": len(rows)}}
-    facts.write_text(
-        json.dumps(about | {"sums": {path.name: sha256(path.read_bytes()).hexdigest()}})
-    )
+    facts.write_text(json.dumps(about | {"sums": {path.name: digest(path)}}))
+    with pytest.raises(CurationError, match=r"set\.json: was changed"):
+        submitting.submit_model(hosted.board, ModelSpec(str(model)), ABOUT, tmp_path / "to")
+    opened = hosted.board.entries()[0].model_copy(update={"facts": digest(facts)})
+    hosted.board.log.write_bytes(b"".join(chained([], [opened])))
     monkeypatch.chdir(hosted.board.root)
     made = submitting.submit_model(hosted.board, ModelSpec(str(model)), ABOUT, Path("submissions"))
     content = json.loads(made.read_bytes())

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 from curation.campaign import Campaign
-from curation.files import CurationError, read_bytes, writing
+from curation.files import CurationError, digest, read_bytes, writing
 from curation.pages.board.about import SETTINGS, BoardSettings, SetFacts, read_settings
 from curation.pages.board.log import Closed, Entry, Opened, chained, read_log
 
@@ -100,12 +100,16 @@ class Board:
         """The test set that is open.
 
         Raises:
-            CurationError: all are closed.
+            CurationError: all are closed, or its facts are not those with which it was opened.
         """
         if not self.open_version:
             raise CurationError(
                 f"{self.root}: no test set is open", "open one with «curation board rotate»"
             )
+        opened = {each.version: each for each in self.entries() if isinstance(each, Opened)}
+        path = self.root / "sets" / self.open_version / FACTS
+        if digest(path) != opened[self.open_version].facts:
+            raise CurationError(f"{path}: was changed", "restore it from version control")
         return self.test_set(self.open_version)
 
 

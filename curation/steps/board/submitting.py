@@ -9,7 +9,7 @@ from curation import __version__
 from curation.files import CurationError, dump_json, read_bytes, read_records, writing
 from curation.models.rules import rules_for
 from curation.models.scoring import ModelSpec, identify
-from curation.pages.board.submission import FIELDS, REASONS, check, read_submission
+from curation.pages.board.submission import FIELDS, REASONS, SubmissionError, check, read_submission
 from curation.records import Fields, Rejection, Score
 from curation.scores.run_folder import REJECTED, SCORES
 from curation.scores.running import job, score_cats
@@ -18,8 +18,6 @@ from curation.steps.board.checking import association_ids, public_cats
 from curation.steps.board.folder import Board
 from curation.steps.step import QUIET, Reporter
 from curation.text.wording import amount
-
-_ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def submit_model(
@@ -58,14 +56,13 @@ def submit_model(
     """
     is_sealed = board.open_set.facts.hide == "all"
     if spec.chat and not is_sealed:
-        what = f"chat:{spec.name}: {REASONS['chat_model']['says']}"
-        raise CurationError(what, REASONS["chat_model"]["fix"])
+        raise SubmissionError("chat_model", f"{spec.name}: {REASONS['chat_model']['says']}")
     run = identify(spec)
     profile = about["profile"] or ("choice" if spec.chat else board.settings.profiles[0])
     how = f"curation {__version__}"
     scores = None
     if not is_sealed:
-        how += f", {run.get('device') or run['url']}, {run.get('dtype', spec.dtype)}"
+        how += f", {run.get('device', 'an endpoint')}, {run.get('dtype', spec.dtype)}"
         scoring = job(spec, Path("scores"), profile=profile, accept_own_head=accept_own_head)
         with reporter.counted(f"{run['model']}, {scoring.folder.name}") as bar:
             told: Fields = {"begin": bar.begin, "tell": bar.advance, "notice": reporter.note}
@@ -126,7 +123,7 @@ def _write(board: Board, fields: Fields, to: Path) -> Path:
             "give --revision, a commit or a digest of the weights, and --dtype",
         )
     name = f"{fields['model'].replace('/', '--')}-{fields['profile']}-{fields['revision'][:19]}"
-    path = to / f"{_ODD.sub('-', name).strip('-._')}.json"
+    path = to / f"{re.sub('[^A-Za-z0-9._-]+', '-', name).strip('-._')}.json"
     content = {"board": board.settings.id, "version": test_set.facts.version, **fields}
     data = dump_json({key: content[key] for key in FIELDS if content.get(key) is not None})
     submission = read_submission(data, str(path))
