@@ -1,10 +1,11 @@
 """The pages of a board: computed from its log, and written beside it."""
 
+import re
 from collections.abc import Iterator
 from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from curation.files import digest, read_text, refuse_links, writing
+from curation.files import digest, refuse_links, writing
 from curation.formats.table_words import FIRST, read_shipped
 from curation.formats.toml_files import shipped_table
 from curation.pages.board.log import Opened
@@ -12,7 +13,10 @@ from curation.pages.board.ranking import standings
 from curation.steps.board.folder import Board
 
 SUMS = "results/SHA256SUMS"  # of all other files of the pages
-FOLDER = ("results", "every_eval_ever")  # the only one whose files change their names
+# A file in the only folder whose files change their names; its names have no «..».
+_LISTED = re.compile(
+    rb"^([0-9a-f]{64})  (results/every_eval_ever(?:/[a-zA-Z0-9][a-zA-Z0-9._-]{0,150})+)$", re.M
+)
 
 
 def pages(board: Board) -> dict[str, bytes]:
@@ -26,13 +30,10 @@ def pages(board: Board) -> dict[str, bytes]:
     entries = board.entries()
     opened = [entry.version for entry in entries if isinstance(entry, Opened)]
     facts = {version: board.test_set(version).facts for version in opened}
-    content, reasons = (
-        standings(entries, board.settings, facts),
-        shipped_table("board", "reasons.toml"),
-    )
-    made = dict(files(content, read_shipped("report", FIRST), reasons))
+    texts, reasons = read_shipped("report", FIRST), shipped_table("board", "reasons.toml")
+    made = dict(files(standings(entries, board.settings, facts), texts, reasons))
     sums = (f"{sha256(data).hexdigest()}  {path}\n" for path, data in sorted(made.items()))
-    return made | {SUMS: "".join(sums).encode()}
+    return {SUMS: "".join(sums).encode(), **made}
 
 
 def build(board: Board) -> Path:
@@ -44,17 +45,17 @@ def build(board: Board) -> Path:
     Raises:
         CurationError: the log was changed, or a file or folder of the pages is a link.
     """
+    from curation.pages.board.site import PAGE
+
     made = pages(board)
     for path in made:
         refuse_links(board.root / path, below=board.root)
-    gone = [path for path in _written(board) if path not in made]
-    for path, data in made.items():
-        if path == SUMS:  # last: if the build is killed, the next one still knows what to delete
-            for old in gone:
-                (board.root / old).unlink()
+    for gone in [path for path in _written(board) if path not in made]:
+        (board.root / gone).unlink()
+    for path, data in made.items():  # the list first: a build that is killed leaves no unknown file
         with writing(board.root / path) as file:
             file.write(data)
-    return board.root / next(iter(made))
+    return board.root / PAGE
 
 
 def _written(board: Board) -> Iterator[str]:
@@ -64,10 +65,8 @@ def _written(board: Board) -> Iterator[str]:
     """
     sums = board.root / SUMS
     refuse_links(sums, below=board.root)
-    for line in read_text(sums).splitlines() if sums.exists() else []:
-        sha, _, path = line.partition("  ")
-        parts, file = PurePosixPath(path).parts, board.root / path
-        if parts[:2] == FOLDER and ".." not in parts and file.is_file():
-            refuse_links(file, below=board.root)
-            if digest(file) == sha:
-                yield path
+    for sha, path in _LISTED.findall(sums.read_bytes() if sums.exists() else b""):
+        file = board.root / path.decode()
+        refuse_links(file, below=board.root)
+        if digest(file) == sha.decode():
+            yield path.decode()
