@@ -81,7 +81,8 @@ def shown(term: Whole, won: Small, decimals: int | None = DECIMALS) -> Shown:
     around = np.where(counts > 0, (1 + means) / 2 - share, 0)
     variance = (around**2).sum(0) / (terms - 1) / terms
     spread = share * (1 - share)
-    part = quantile(terms) ** 2 * np.where(variance > 0, variance / spread, 1 / len(won))
+    alike = variance <= 0  # then each CAT counts as one observation
+    part = quantile(terms) ** 2 * np.where(alike, 1, variance) / np.where(alike, len(won), spread)
     center = (share + part / 2) / (1 + part)
     half = np.sqrt(spread * part + part**2 / 4) / (1 + part)
     every = (share, 2 * np.minimum(share, 1 - share), center - half, center + half)
