@@ -31,10 +31,10 @@ ONE = ceil(1 / (2 * pi * GAIN**2))
 HIDDEN_PER_DEV = 5
 """With fewer dev CATs, a value also tells much of how far a model prefers stereotypes."""
 ROW_GAIN = 0.01
-"""The same as ``GAIN`` for the rows of a leaderboard before its last one."""
+"""The same as ``GAIN`` for the rows of a leaderboard, so that icat gains 2 points at most."""
 
 
-def budget(cats: float, dev: int, *, gain: float = GAIN) -> int:
+def budget(cats: int, dev: int) -> int:
     """How many values may be given out about a number of hidden CATs.
 
     With K values of models whose ss is 50, which is the worst case, the best estimate of the
@@ -45,12 +45,11 @@ def budget(cats: float, dev: int, *, gain: float = GAIN) -> int:
         cats: the number of hidden CATs.
         dev: the number of CATs with public gold labels; ``HIDDEN_PER_DEV`` hidden ones count for
             each.
-        gain: the largest share of orders that the values may add.
 
     >>> [budget(cats, cats // 3) for cats in (100, 222, 500, 1_000, 6_000)], budget(1_000, 100)
     ([0, 1, 2, 5, 33], 2)
     """
-    return floor(2 * pi * gain**2 * min(cats, HIDDEN_PER_DEV * dev))
+    return floor(2 * pi * GAIN**2 * min(cats, HIDDEN_PER_DEV * dev))
 
 
 class GivenOut(Record):
@@ -132,10 +131,11 @@ def rows(
     """How many more rows a leaderboard may show about the hidden CATs of a version.
 
     A row is a value as ``room`` counts them. Somebody who has read K - 1 rows can send in a model
-    made from them as the last one. What it knows of the labels moves its ss by as much and its icat
-    by twice as much. So the rows before the last one may add ``ROW_GAIN`` at most. lms and ss are
-    means over terms, so N CATs on T terms of sizes n_t count as T^2 / sum(1 / n_t) CATs of equal
-    weight.
+    made from them as the last one, and keep the best of all K. What K rows then add to the share of
+    orders that are guessed is that of K - 1/2 values. It moves ss by as much and icat by twice as
+    much, so it may be ``ROW_GAIN``; one row adds nothing (``benchmarks/board_attack.py``). lms and
+    ss are means over terms, so N CATs on T terms of sizes n_t count as T^2 / sum(1 / n_t) CATs of
+    equal weight.
 
     Args:
         version: the version.
@@ -148,9 +148,9 @@ def rows(
     """
     terms = Counter((gold.bias_type, gold.target) for gold in golds[version]).values()
     cats = len(terms) ** 2 / sum(1 / size for size in terms) if terms else 0
+    most = max(1, floor(2 * pi * ROW_GAIN**2 * min(cats, HIDDEN_PER_DEV * dev) + 1 / 2))
     used = _used({name: names(of) for name, of in golds.items()}, version, given)
-    most = 1 + budget(cats, dev, gain=ROW_GAIN) - used
-    return max(0, min(room(version, golds, given, dev=dev), most))
+    return max(0, min(room(version, golds, given, dev=dev), most - used))
 
 
 def shared_out(
