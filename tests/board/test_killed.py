@@ -1,4 +1,4 @@
-"""``board score`` is killed again and again: nothing is lost or there twice, the log is the same."""
+"""``board score`` is killed again and again: nothing is lost or doubled, the log is the same."""
 
 import os
 import signal

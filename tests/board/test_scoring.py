@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from curation.files import dump_line, read_records
+from curation.files import CurationError, dump_line, read_records
 from curation.pages.board.log import NONE, Entry, Rechecked, Refused, Scored, Waits, read_log
 from curation.pages.board.values import values
 from curation.records import Rejection
@@ -167,6 +167,20 @@ def test_a_row_stays_if_its_file_is_changed_or_deleted(tmp_path: Path, gone: boo
         found = settled(hosted)
     assert found["001.json"].outcome == "changed"
     assert hosted.board.log.read_bytes() == before
+
+
+def test_an_older_copy_of_the_folder_is_not_scored(tmp_path: Path) -> None:
+    hosted = host(tmp_path, cats=60)
+    before = hosted.board.log.read_bytes()
+    submit(hosted, submission(hosted, hosted.scores()))
+    settled(hosted)
+    scored = hosted.board.log.read_bytes()
+    hosted.board.log.write_bytes(before)
+    with pytest.raises(CurationError, match="it is an older copy"):
+        settled(hosted)
+    assert hosted.board.log.read_bytes() == before
+    hosted.board.log.write_bytes(scored)
+    assert settled(hosted) == {}
 
 
 def test_a_row_that_differs_does_not_keep_the_model_away(tmp_path: Path) -> None:

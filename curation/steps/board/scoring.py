@@ -53,7 +53,7 @@ from curation.steps.release.history import LEDGER, History, gold_file
 from curation.steps.step import QUIET, Reporter
 from curation.text.wording import amount
 
-PLAN, RUNS, ROWS = "plan.json", "scores", "rows"
+PLAN, HEAD, RUNS, ROWS = "plan.json", "head.txt", "scores", "rows"
 _ROTATE = "close the test set and open the next with «curation board rotate»"
 _EXACT = re.compile(r"[0-9a-f]{40}|sha256:.*")  # revisions that name weights, unlike tags
 
@@ -108,8 +108,9 @@ def score(
         they came into the log.
 
     Raises:
-        CurationError: the board is not of this campaign, no test set is open, or the log, the gold
-            file or the ledger is damaged. An error in a submission does not stop the others.
+        CurationError: the board is not of this campaign or is an older copy, no test set is open,
+            or the log, the gold file or the ledger is damaged. An error in a submission does not
+            stop the others.
     """
     done = finish_plan(board, campaign)
     work = _Work(board, campaign, today or datetime.now(UTC).date(), reporter)
@@ -133,8 +134,10 @@ def finish_plan(board: Board, campaign: Campaign) -> tuple[Entry, ...]:
     Returns:
         The lines that came into the log; none if there was no plan, or they were there already.
     """
-    path, done = owner_folder(board, campaign) / PLAN, tuple[Entry, ...]()
+    owner, done = owner_folder(board, campaign), tuple[Entry, ...]()
+    path = owner / PLAN
     sweep(board.log.parent, below=False)
+    _keep_head(board, owner)
     if path.exists():
         plan = Plan.model_validate_json(read_bytes(path))
         if head(read_log(board.log)[1]) == plan.head:
@@ -143,8 +146,25 @@ def finish_plan(board: Board, campaign: Campaign) -> tuple[Entry, ...]:
                 _write(campaign.releases / LEDGER, map(dump_line, [*ledger, *new]))
             done = plan.entries
             board.append(done)
+            _keep_head(board, owner)
         path.unlink()
     return done
+
+
+def _keep_head(board: Board, owner: Path) -> None:
+    """Note the head of the log, and check that the log still has the head that was noted.
+
+    Without this, an older copy of the board's folder would be scored again, into another log.
+    """
+    path, lines = owner / HEAD, read_log(board.log)[1]
+    known = read_bytes(path).decode() if path.exists() else NONE
+    if known not in (NONE, *(head([line]) for line in lines)):
+        raise CurationError(
+            f"{board.log}: lacks lines that you have written: it is an older copy",
+            "get the newest version of the board's folder, and run the command again",
+        )
+    if known != head(lines):
+        _write(path, [head(lines).encode()])
 
 
 def _write(path: Path, lines: Iterable[bytes]) -> None:
