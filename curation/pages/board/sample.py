@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from curation.records import Cat
+from curation.records import Cat, Kind
 
 SHARE, FOUND = 0.05, 0.95
 """A row with this share of its CATs altered is found with at least this probability."""
@@ -98,7 +98,7 @@ def compare(
     sent: Mapping[str, float],
     scored: Mapping[str, float],
     *,
-    rules: Mapping[str, str],
+    rules: Mapping[Kind, str],
     format: str,
     turned: int,
 ) -> Compared:

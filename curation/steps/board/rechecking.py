@@ -107,6 +107,7 @@ def recheck(
         with campaign.lock():
             finish_plan(board, campaign)
             board.append([line])
+            finish_plan(board, campaign)  # notes the new head
         done.append(Recheck(row, turned, found))
     return done
 
