@@ -149,6 +149,9 @@ def followed(
     (ranking,) = closed["rankings"]
     page = (tmp_path / "board/index.html").read_text("utf-8")
     assert all(row["model"] in page for row in ranking["rows"])
+    assert len(list((tmp_path / "board/results/every_eval_ever").rglob("*.json"))) == len(
+        ranking["rows"]
+    )
     return someone, ranking["rows"]
 
 
