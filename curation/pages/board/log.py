@@ -6,18 +6,23 @@ log still begins in the same way.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, ValidationError
 
 from curation.files import CurationError, dump_line, read_bytes
 from curation.records import Kind, Record
 from curation.settings import Version
 
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+Day = Annotated[
+    str,
+    StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$"),
+    AfterValidator(lambda day: str(date.fromisoformat(day))),
+]
 NONE = "0" * 64  # what the first line has in place of the sha256 of the line before
 
 
