@@ -7,6 +7,7 @@ from typing import Any
 
 from curation.files import dump_json, read_text
 from curation.formats.tables import csv_text
+from curation.pages.board import every_eval
 from curation.pages.report import HERE, Report, environment, given_to
 from curation.pages.tables import tables
 from curation.pages.terms import slim
@@ -43,6 +44,7 @@ def files(
     yield CONTENT, dump_json(content)
     yield TABLE, _csv(content)
     yield ".nojekyll", b""
+    yield from every_eval.files(content)
 
 
 def _csv(content: Fields) -> bytes:
