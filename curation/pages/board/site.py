@@ -50,11 +50,11 @@ def files(
 def _csv(content: Fields) -> bytes:
     """Every row of every ranking."""
     rows = []
-    for test, ranking in ((test, each) for test in content["sets"] for each in test["rankings"]):
+    for version, ranking in [
+        (s["version"], each) for s in content["sets"] for each in s["rankings"]
+    ]:
         for row in ranking["rows"]:
             values = {**row["values"]["overall"], **row["values"], "overall": {}}
             own = {**row, "recheck": row["recheck"] or {}, "values": {}}
-            rows.append(
-                {"version": test["version"], "profile": ranking["profile"], **own, **values}
-            )
+            rows.append({"version": version, "profile": ranking["profile"], **own, **values})
     return tables({"board": rows}, private=False)[0].data if rows else csv_text([FIRST]).encode()
