@@ -58,7 +58,7 @@ def test_a_printed_board_is_white_and_has_all_rows(browser: Any, tmp_path: Path)
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.is_visible("nav")
-    rows = page.query_selector_all(".standing tbody:not(.pinned) tr")
+    rows = page.query_selector_all(".standing tbody:not(.unrelated) tr")
     assert [row.is_visible() for row in rows] == [True] * 40
     display = "row => getComputedStyle(row).display"
     assert {row.evaluate(display) for row in rows} == {"table-row"}  # on narrow paper, too

@@ -5,7 +5,7 @@ in one ranking, because a difference may come from the rules.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from operator import itemgetter
 
@@ -46,66 +46,51 @@ def standings(
     Returns:
         The content of ``results/board.json``; docs/board.md describes its fields.
     """
-    lines = [dump_line(entries[-1])] if entries else []
     last = entries[-1].date if entries else ""
-    closed = {entry.version: entry for entry in entries if isinstance(entry, Closed)}
-    opened = [entry for entry in reversed(entries) if isinstance(entry, Opened)]
-    opened.sort(key=lambda entry: entry.version in closed)  # the open one first
-    about = settings.model_dump(mode="json", include={"id", "name", "contact"})
-    dates = settings.model_dump(mode="json", include={"rotates", "expires"})
+    opened = [entry for entry in entries if isinstance(entry, Opened)]
+    sets = []
+    for version in (entry.version for entry in reversed(opened)):
+        own = [entry for entry in entries if entry.version == version]
+        sets.append(_test_set(own, settings, facts[version], last))
+    about = {"id", "name", "contact", "rotates", "expires"}
     return {
         "curation": __version__,
-        **about,
-        **dates,
-        "opened": min((entry.date for entry in opened), default=""),
+        **settings.model_dump(mode="json", include=about),
+        "opened": opened[0].date if opened else "",
         "last": last,
         "lines": len(entries),
-        "head": head(lines),
+        "head": head([*map(dump_line, entries[-1:])]),
         "ideal": IDEAL,
-        "sets": [
-            _test_set(
-                [each for each in entries if each.version == entry.version],
-                settings,
-                facts[entry.version],
-                opened=entry.date,
-                closed=closed.get(entry.version),
-                last=last,
-            )
-            for entry in opened
-        ],
+        "sets": sorted(sets, key=lambda each: not each["open"]),
     }
 
 
 def _test_set(
-    entries: Sequence[Entry],
-    settings: BoardSettings,
-    facts: SetFacts,
-    *,
-    opened: str,
-    closed: Closed | None,
-    last: str,
+    entries: Sequence[Entry], settings: BoardSettings, facts: SetFacts, last: str
 ) -> Fields:
     """A test set: its facts, its rankings, and its submissions without a score."""
+    opened = next(entry for entry in entries if isinstance(entry, Opened))
+    closed = next((entry for entry in entries if isinstance(entry, Closed)), None)
     scored = [entry for entry in entries if isinstance(entry, Scored)]
-    profiles = dict.fromkeys(each.profile for each in scored)
-    if not closed:
-        profiles = dict.fromkeys(settings.profiles) | profiles
-    limits = [limit for limit in (facts.rows, settings.rows) if limit is not None]
-    allowed = min(limits) if facts.hide == "labels" and limits else None
-    end = closed.date if closed else last
-    about = {"version", "dataset", "language", "hide", "cats", "terms", "kinds"}
+    profiles = dict.fromkeys(() if closed else settings.profiles)
+    profiles |= dict.fromkeys(each.profile for each in scored)
     rankings = [_ranking(entries, profile, facts) for profile in profiles]
-    ranked = sum(ranking["ranked"] for ranking in rankings)
-    baselines = facts.model_dump(mode="json", include={"baselines"})["baselines"]
+    limits = [limit for limit in (facts.rows, settings.rows) if limit is not None]
+    days = date.fromisoformat(closed.date if closed else last) - date.fromisoformat(opened.date)
+    known = facts.model_dump(mode="json", exclude={"rows", "sums"})
     return {
-        **facts.model_dump(mode="json", include=about),
+        **known,
+        "baselines": [each for each in known["baselines"] if each["model"] != IDEAL_MODEL],
         "open": closed is None,
-        "opened": opened,
-        "closed": closed.date if closed else None,
-        "revealed": closed.revealed if closed else None,
-        "days": (date.fromisoformat(end) - date.fromisoformat(opened)).days,
-        "rows": {"used": len(scored), "allowed": allowed, "ranked": ranked},
-        "baselines": [each for each in baselines if each["model"] != IDEAL_MODEL],
+        "opened": opened.date,
+        "closed": closed and closed.date,
+        "revealed": closed and closed.revealed,
+        "days": days.days,
+        "rows": {
+            "used": len(scored),
+            "allowed": min(limits) if facts.hide == "labels" and limits else None,
+            "ranked": sum(ranking["ranked"] for ranking in rankings),
+        },
         "rankings": rankings,
         "waiting": _waiting(entries),
         "refused": _refused(entries),
@@ -122,15 +107,15 @@ def _ranking(entries: Sequence[Entry], profile: str, facts: SetFacts) -> Fields:
         then = old.get(row["submission"])
         row["new"] = row["rank"] is not None and then is None
         row["change"] = then - row["rank"] if row["rank"] and then else None
-    return {
-        "profile": profile,
-        "ranked": sum(row["rank"] is not None for row in rows),
-        "rows": rows,
-    }
+    ranked = sum(row["rank"] is not None for row in rows)
+    return {"profile": profile, "ranked": ranked, "rows": rows}
 
 
 def _rows(entries: Sequence[Entry], profile: str, facts: SetFacts) -> list[Fields]:
-    """The rows of a profile with their ranks, in the order of the page."""
+    """The rows of a profile with their ranks, in the order of the page.
+
+    Without an interval, the icat of a row may be anything.
+    """
     checks = {each.submission: each for each in entries if isinstance(each, Rechecked)}
     rows = [
         _row(entry, checks.get(entry.submission), facts)
@@ -138,7 +123,8 @@ def _rows(entries: Sequence[Entry], profile: str, facts: SetFacts) -> list[Field
         if isinstance(entry, Scored) and entry.profile == profile
     ]
     ranked = [row for row in rows if row["state"] in RANKED]
-    for row, rank in zip(ranked, ranks(_interval(row) for row in ranked), strict=True):
+    intervals = [row["values"]["overall"]["icat_ci"] or (0.0, 100.0) for row in ranked]
+    for row, rank in zip(ranked, ranks(intervals), strict=True):
         row["rank"] = rank
     ranked.sort(key=lambda row: (row["rank"], -row["values"]["overall"]["icat"], row["model"]))
     others = (row for row in rows if row["state"] not in RANKED)
@@ -147,33 +133,22 @@ def _rows(entries: Sequence[Entry], profile: str, facts: SetFacts) -> list[Field
 
 def _row(entry: Scored, check: Rechecked | None, facts: SetFacts) -> Fields:
     state = "self-reported" if check is None else "rechecked" if check.agrees else "differs"
-    recheck = check and check.model_dump(
-        mode="json", include={"date", "agrees", "cats", "orders", "beyond", "largest"}
-    )
+    found = {"date", "agrees", "cats", "orders", "beyond", "largest"}
     return {
-        "rank": None,
-        "change": None,
-        "new": False,
+        **{"rank": None, "change": None, "new": False},
         "state": "run-by-owner" if facts.hide == "all" else state,
         **entry.model_dump(mode="json", exclude={"previous", "what", "version", "profile"}),
-        "recheck": recheck,
+        "recheck": check and check.model_dump(mode="json", include=found),
     }
 
 
-def _interval(row: Fields) -> tuple[float, float]:
-    """The interval of a row's icat; without one, the value may be anything."""
-    low, high = row["values"]["overall"]["icat_ci"] or (0.0, 100.0)
-    return low, high
-
-
-def ranks(intervals: Iterable[tuple[float, float]]) -> list[int]:
+def ranks(intervals: Sequence[tuple[float, float]]) -> list[int]:
     """The rank of each interval: 1 and the number of intervals that lie wholly above it.
 
     >>> ranks([(80, 90), (85, 95), (60, 79), (70, 81)])
     [1, 1, 3, 2]
     """
-    all_of = list(intervals)
-    return [1 + sum(low > high for low, _ in all_of) for _, high in all_of]
+    return [1 + sum(low > high for low, _ in intervals) for _, high in intervals]
 
 
 def _waiting(entries: Sequence[Entry]) -> list[Fields]:
@@ -184,10 +159,8 @@ def _waiting(entries: Sequence[Entry]) -> list[Fields]:
             queue.setdefault((entry.file, entry.submission), entry)
         elif isinstance(entry, Scored | Refused):
             queue.pop((entry.file, entry.submission), None)
-    return [
-        {"place": place, **entry.model_dump(mode="json", include={"file", "submission", "date"})}
-        for place, entry in enumerate(queue.values(), 1)
-    ]
+    waits = [each.model_dump(include={"file", "submission", "date"}) for each in queue.values()]
+    return [{"place": place, **each} for place, each in enumerate(waits, 1)]
 
 
 def _refused(entries: Sequence[Entry]) -> Fields:
@@ -196,5 +169,5 @@ def _refused(entries: Sequence[Entry]) -> Fields:
     fields = {"file", "submission", "date", "code", "detail"}
     return {
         "reasons": dict(Counter(entry.code for entry in refused).most_common()),
-        "rows": [each.model_dump(mode="json", include=fields) for each in reversed(refused)],
+        "rows": [entry.model_dump(include=fields) for entry in reversed(refused)],
     }

@@ -49,17 +49,12 @@ def files(
 
 def _csv(content: Fields) -> bytes:
     """Every row of every ranking."""
-    rows = [
-        {"version": test["version"], "profile": ranking["profile"], **_flat(row)}
-        for test in content["sets"]
-        for ranking in test["rankings"]
-        for row in ranking["rows"]
-    ]
+    rows = []
+    for version, ranking in [
+        (s["version"], each) for s in content["sets"] for each in s["rankings"]
+    ]:
+        for row in ranking["rows"]:
+            values = {**row["values"]["overall"], **row["values"], "overall": {}}
+            own = {**row, "recheck": row["recheck"] or {}, "values": {}}
+            rows.append({"version": version, "profile": ranking["profile"], **own, **values})
     return tables({"board": rows}, private=False)[0].data if rows else csv_text([FIRST]).encode()
-
-
-def _flat(row: Fields) -> Fields:
-    """A row with its overall values beside its other fields."""
-    parts = {name: part for name, part in row["values"].items() if name != "overall"}
-    own = {name: value for name, value in row.items() if name != "values"}
-    return {**own, "recheck": row["recheck"] or {}, **row["values"]["overall"], **parts}
