@@ -219,21 +219,14 @@ class Attack:
         return np.where(self.rng.random(model.shape, np.float32) < part, -best, best)
 
     def helped(self, model: Small, share: float) -> Small:
-        """A model's answers, turned where the rows say that it lowers ss most.
-
-        At most a share of the CATs is turned, and none after the estimated ss is 50.
-        """
+        """A model's answers, with a share of the CATs turned: where the rows say most for it."""
         pull = pulls(self.before, self.about_board())
         gain = np.einsum("nse,se->ns", together(self.read).weights, pull)
         gain *= model * (1 - self.guess.mean**2)
-        gain += 1e-3 * np.abs(gain).mean(0) * self.rng.random(gain.shape)  # the order of equals
-        first, second = (np.argsort(-gain[part], axis=0) for part in (self.board, self.fresh))
-        ss = (self.weights * model)[self.board] * self.labels()
-        falls = 2 * np.cumsum(np.take_along_axis(ss, first, axis=0), axis=0)
-        left = np.maximum.accumulate(falls, axis=0) < ss.sum(0)
-        some = np.minimum(left.sum(0), round(share * len(first)))
-        ranks = np.concatenate([np.argsort(first, axis=0), np.argsort(second, axis=0)])
-        return np.where(ranks < some, -model, model)
+        gain += 1e-3 * np.abs(gain).mean(0) * self.rng.random(gain.shape)  # some order of equals
+        number = round(share * len(self.before.mean))
+        last = [np.partition(half, -number, axis=0)[-number] for half in np.split(gain, 2)]
+        return np.where(gain >= np.repeat(last, len(self.before.mean), axis=0), -model, model)
 
 
 class Job(NamedTuple):
@@ -317,8 +310,8 @@ def effective(cats: int) -> float:
 
 
 def size(cats: int, work: float) -> int:
-    """How many sets are drawn if so many CATs are drawn in all."""
-    return max(4, round(work / cats))
+    """How many sets are drawn if this number of CATs is drawn in all; 3,000 at most."""
+    return min(3000, max(4, round(work / cats)))
 
 
 class Found(NamedTuple):
@@ -336,7 +329,7 @@ def attacked(cats: int, work: float, pool: ProcessPoolExecutor) -> Found:
     rows = allowed(cats, effective(cats))
     ways = WAYS if rows > 1 else WAYS[:1]
     jobs = [
-        Job(cats, rows, way, ss, share, size(cats, work * 200_000), accounts)
+        Job(cats, rows, way, ss, share, size(cats, work * 150_000), accounts)
         for accounts in (1, 50)
         for way in ways
         if accounts == 1 or way != "climb"
@@ -346,16 +339,16 @@ def attacked(cats: int, work: float, pool: ProcessPoolExecutor) -> Found:
     tried = list(zip(gains, jobs, strict=True))
     alone, fifty = ([each for each in tried if each[1].accounts == number] for number in (1, 50))
     worst = [max(each)[1] for each in (alone, fifty)]
-    many = size(cats, work * 3_000_000), size(cats, work * 1_000_000)
+    many = size(cats, work * 2_000_000), size(cats, work * 700_000)
     coins = Job(cats, rows, "best", *ANSWERS[0], many[0], seed=1)
-    exact = Job(cats, EXACT, "boost", "65", 0.25, size(cats, work * 60_000), rounded=False)
+    exact = Job(cats, EXACT, "boost", "65", 0.1, size(cats, work * 60_000), rounded=False)
     last = [
         worst[0]._replace(sets=many[0], seed=1),
         worst[1]._replace(sets=many[1], seed=1),
         exact,
         coins,
         coins._replace(sets=many[1], accounts=50, share=0.0),
-        exact._replace(quality="chance"),
+        exact._replace(way="best", quality="chance", share=0.5),
     ]
     done = [pool.submit(worked, job) for job in last]
     values = [each.result() for each in done]

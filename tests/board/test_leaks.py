@@ -112,7 +112,7 @@ def test_the_gain_in_labels_is_small() -> None:
 @pytest.mark.parametrize("cats", [177, 2700])
 def test_exact_rows_without_a_limit_give_labels_and_icat_away(cats: int) -> None:
     rows = {"rounded": False}
-    (icat, error), _ = gains(cats, 200, "boost", "65", 0.25, 3, **rows)
+    (icat, error), _ = gains(cats, 200, "boost", "65", 0.1, 3, **rows)
     assert icat - 2 * error > 2 * ICAT
-    _, (labels, error) = gains(cats, 200, "boost", "chance", 0.5, 3, **rows)
+    _, (labels, error) = gains(cats, 200, "best", "chance", 0.5, 3, **rows)
     assert labels - 2 * error > 2 * LABELS
