@@ -57,7 +57,8 @@ def test_a_board_of_a_sealed_test_set(sealed: Desk, tmp_path: Path) -> None:
     whole = (board.open_set.folder / "set.json").read_bytes()
     assert opened == creating._opened(facts)
     assert opened.facts == sha256(whole).hexdigest()
-    assert (desk.root / "boards" / settings.id).is_dir()
+    noted = desk.root / "boards" / settings.id / "head.txt"
+    assert noted.read_text() == sha256(board.log.read_bytes()).hexdigest()
     assert {base.split for base in facts.baselines} == {"test"}
     ideal = facts.baselines[0]
     assert (ideal.model, ideal.lms, ideal.ss, ideal.icat) == ("IdealLM", 100, 50, 100)

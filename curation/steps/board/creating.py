@@ -25,7 +25,7 @@ from curation.release import facts as release
 from curation.release.contents import SEALED, SUMS
 from curation.release.data_files import flat_path
 from curation.release.hidden import numbers
-from curation.steps.board.folder import CATS, FACTS, Board, open_board, owner_folder
+from curation.steps.board.folder import CATS, FACTS, Board, keep_head, open_board, owner_folder
 from curation.steps.release.hidden import nearly_the_same
 from curation.steps.release.history import BuiltVersion, History, texts_of
 from curation.steps.release.revealing import check_sums, proved_golds, reveal
@@ -64,9 +64,11 @@ def create(campaign: Campaign, root: Path, version: str, **given: Any) -> Board:
     sets = {f"sets/{version}/{name}": data for name, data in content.items()}
     log = {"results/log.jsonl": chained([], [_opened(facts)])[0]}
     start = dict(opening.files(settings, facts))
-    (campaign.boards / settings.id).mkdir(parents=True, mode=0o700)
+    owner = campaign.boards / settings.id
+    owner.mkdir(parents=True, mode=0o700)
     _put_folder(root, {**start, **sets, **log, "submissions/.gitkeep": b""})
-    return open_board(root)
+    keep_head(made := open_board(root), owner)
+    return made
 
 
 def _settings(campaign: Campaign, facts: SetFacts, given: Mapping[str, Any]) -> BoardSettings:
@@ -165,11 +167,11 @@ def new_set(
 def _rows(history: History, facts: release.Facts, after: str) -> int:
     """How many rows a test set with hidden labels gets, once ``after`` is revealed."""
     version, dev = facts.version, numbers.dev_cats(facts)
-    golds = {name: of for name, of in history.hidden.items() if name != after}
+    golds = history.hidden
     for other, count in nearly_the_same(history, version, golds[version]):
         if other != after:
             raise refused("near", version=version, other=other, count=count)
-    given = [value for value in history.given(golds) if value.version != after]
+    given = history.given(golds)
     if not (rows := numbers.rows(version, golds, given, dev=dev)):
         cats = len(golds[version])
         raise refused("too_few", version=version, cats=cats, dev=dev, given=len(given))
@@ -221,6 +223,7 @@ def rotate(
             scores of a row are lost, or the next version cannot be opened.
     """
     owner, settings, closes = owner_folder(board, campaign), board.settings, board.open_version
+    keep_head(board, owner)
     if (owner / "plan.json").exists():
         raise refused("score_first", path=owner / "plan.json")
     if rotates:
@@ -240,6 +243,7 @@ def rotate(
             file.write(text.encode())
     if new:
         _open(board, *new)
+    keep_head(board, owner)
     return closes
 
 
@@ -248,12 +252,11 @@ def _scores(board: Board, owner: Path) -> dict[str, bytes]:
 
     The files of the set are checked, too: its gold labels will be proved against them.
     """
-    place, version, entries = board.open_set, board.open_version, board.entries()
-    facts = next(e.facts for e in entries if isinstance(e, Opened) and e.version == version)
-    for name, sha in {**place.facts.sums, FACTS: facts}.items():
+    place, version = board.open_set, board.open_version
+    for name, sha in place.facts.sums.items():
         if digest(place.folder / name) != sha:
             raise refused("changed", path=place.folder / name)
-    own = (e for e in entries if isinstance(e, Scored) and e.version == version)
+    own = (e for e in board.entries() if isinstance(e, Scored) and e.version == version)
     rows = {row.scores for row in own if place.facts.hide == "all"}
     files = {sha: owner / "rows" / f"{sha}.jsonl" for sha in sorted(rows)}
     if lost := [path for sha, path in files.items() if digest(path) != sha]:
