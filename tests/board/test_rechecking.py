@@ -22,6 +22,7 @@ from curation.steps.board import rechecking
 from curation.steps.board.folder import Board
 from curation.steps.board.rechecking import Recheck, recheck
 from curation.steps.board.scoring import score
+from curation.steps.scores.models import ScoredModel
 from support import commands
 from support.hosting import BOARD_ID, TODAY, Hosted, host, submission, submit
 from support.strike import KilledError
@@ -227,17 +228,17 @@ def test_a_sample_is_drawn_once(
 ) -> None:
     hosted = with_row(tmp_path, own)
     scored: list[int] = []
-    score_cats = rechecking.score_cats
+    score_model = rechecking.score_model
 
-    def counted(*args: Any, **options: Any) -> dict[str, int]:
-        counts = score_cats(*args, **options)
-        scored.append(counts["scored"])
-        return counts
+    def counted(*args: Any, **options: Any) -> ScoredModel:
+        made = score_model(*args, **options)
+        scored.append(made.counts["scored"])
+        return made
 
     def killed(*_: object) -> None:
         raise KilledError
 
-    monkeypatch.setattr(rechecking, "score_cats", counted)
+    monkeypatch.setattr(rechecking, "score_model", counted)
     with monkeypatch.context() as patch:
         patch.setattr(Board, "append", killed)
         with pytest.raises(KilledError):
@@ -270,7 +271,7 @@ def test_what_cannot_be_rechecked(tmp_path: Path, model: Path, own: dict[str, fl
     spec = ModelSpec(str(model), label="a/tinny")
     with pytest.raises(CurationError, match="no row of the model 'a/tinny'") as error:
         recheck(hosted.board, hosted.campaign, spec)
-    assert error.value.fix == "did you mean 'a/tiny'? To name a local copy, write MODEL=FOLDER"
+    assert error.value.fix == "its rows are: a/tiny; to name a local copy, write MODEL=FOLDER"
     path = hosted.board.submissions / "001.json"
     path.write_bytes(path.read_bytes() + b" ")
     with pytest.raises(CurationError, match="was changed"):
@@ -286,7 +287,9 @@ def test_the_command_says_what_was_found(
     hosted = with_row(tmp_path, own)
     words: list[object] = ["board", "recheck", f"a/tiny={model}", "--device", "cpu"]
     words += ["--board", hosted.board.root, "--campaign", hosted.campaign.root]
-    assert "001.json agrees: «curation board build» ranks it" in commands.well(*words).out
+    said = commands.well(*words).out
+    assert "001.json, default: 51 CATs compared. Scores differ by more than 2e-05 in 0," in said
+    assert said.endswith("agrees: «curation board build» ranks it\n")
     told = commands.told(*words)
     assert told["rechecks"][0] | {"largest": 0} == {
         **{"file": "001.json", "turned": 0, "agrees": True, "cats": 51},
@@ -295,4 +298,5 @@ def test_the_command_says_what_was_found(
     shifted = with_row(tmp_path / "b", {name: value - 1 for name, value in own.items()})
     words[-3], words[-1] = shifted.board.root, shifted.campaign.root
     said = commands.well(*words).out
-    assert "001.json differs: 51 CATs have scores beyond the tolerance. These" in said
+    assert "Scores differ by more than 2e-05 in 51," in said
+    assert "0 have another order, and 0 may.\ndiffers: " in said

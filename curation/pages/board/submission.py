@@ -168,19 +168,18 @@ def _read(data: bytes, where: str) -> tuple[Submission | None, list[SubmissionEr
         return None, [SubmissionError("too_large", f"{where}: has over {LARGEST >> 20} MiB")]
     try:
         text = decoded(data, Path(where))
-        at = partial(_error, text, where)
-        if text.count("{") + text.count("[") > _BRACKETS:  # deep nesting takes much memory
-            return None, [at("wrong_field", problem=f"there are over {_BRACKETS} brackets")]
-        fields = json.loads(text, object_pairs_hook=unique)
+        is_deep = text.count("{") + text.count("[") > _BRACKETS  # would take much memory
+        fields = None if is_deep else json.loads(text, object_pairs_hook=unique)
     except CurationError as error:  # another encoding, or empty
         return None, [SubmissionError("not_json", error.what)]
-    except json.JSONDecodeError as error:
-        what = f"{where} line {error.lineno} column {error.colno}: not JSON ({error.msg})"
-        return None, [SubmissionError("not_json", what)]
-    except ValueError:
-        return None, [at("not_json", problem="a number has over 4,300 digits")]
+    except ValueError as error:
+        line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
+        why = f"column {column}: not JSON ({getattr(error, 'msg', 'a number is too long')})"
+        return None, [SubmissionError("not_json", f"{where} line {line} {why}")]
+    at = partial(_error, text, where)
     if not isinstance(fields, dict):
-        return None, [at("wrong_field", problem="this is not an object with fields")]
+        problem = f"over {_BRACKETS} brackets" if is_deep else "not an object with fields"
+        return None, [at("wrong_field", problem=problem)]
     found = [at("repeated_key", key, 1, key=_shown(key)) for key in repeated[:1]]
     if isinstance(rules := fields.get("rules"), dict):
         fields["rules"] = dict(islice(rules.items(), 3))  # an error for each would take long

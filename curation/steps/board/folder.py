@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 from curation.campaign import Campaign
-from curation.files import CurationError, read_bytes, writing
+from curation.files import CurationError, digest, read_bytes, writing
 from curation.pages.board.about import SETTINGS, BoardSettings, SetFacts, read_settings
 from curation.pages.board.log import Closed, Entry, Opened, chained, read_log
 
@@ -100,12 +100,16 @@ class Board:
         """The test set that is open.
 
         Raises:
-            CurationError: all are closed.
+            CurationError: all are closed, or its facts are not those with which it was opened.
         """
         if not self.open_version:
             raise CurationError(
                 f"{self.root}: no test set is open", "open one with «curation board rotate»"
             )
+        opened = {each.version: each for each in self.entries() if isinstance(each, Opened)}
+        path = self.root / "sets" / self.open_version / FACTS
+        if digest(path) != opened[self.open_version].facts:
+            raise CurationError(f"{path}: was changed", "restore it from version control")
         return self.test_set(self.open_version)
 
 
@@ -121,6 +125,19 @@ def open_board(root: Path) -> Board:
             "name the folder of a board with --board DIR, or make one with «curation board create»",
         )
     return Board(root, read_settings(root / SETTINGS))
+
+
+def board_of(root: Path | None, file: Path) -> Board:
+    """The board in a folder; without one, that of a submission, or else of the current folder.
+
+    Raises:
+        CurationError: there is no board there.
+    """
+    if root is None:
+        above = file.parent.parent
+        is_there = file.parent.name == "submissions" and (above / SETTINGS).is_file()
+        root = above if is_there else Path()
+    return open_board(root)
 
 
 def owner_folder(board: Board, campaign: Campaign) -> Path:
