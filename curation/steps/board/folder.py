@@ -20,7 +20,7 @@ from pathlib import Path
 from curation.campaign import Campaign
 from curation.files import CurationError, digest, read_bytes, writing
 from curation.pages.board.about import SETTINGS, BoardSettings, SetFacts, read_settings
-from curation.pages.board.log import Closed, Entry, Opened, chained, read_log
+from curation.pages.board.log import NONE, Closed, Entry, Opened, chained, head, read_log
 
 CATS, SEALED, FACTS = "cats.jsonl", "sealed.jsonl", "set.json"
 
@@ -153,3 +153,23 @@ def owner_folder(board: Board, campaign: Campaign) -> Path:
             "name its campaign with --campaign DIR; if the folder is lost, restore your backup",
         )
     return folder
+
+
+def keep_head(board: Board, owner: Path) -> None:
+    """Note the head of the log in the owner's folder, which has the head that was noted last.
+
+    Without this, an older copy of the board would go on in another way.
+
+    Raises:
+        CurationError: the log does not have it.
+    """
+    path, lines = owner / "head.txt", read_log(board.log)[1]
+    known = read_bytes(path).decode() if path.exists() else NONE
+    if known not in (NONE, *(head([line]) for line in lines)):
+        raise CurationError(
+            f"{board.log}: lacks lines that you have written: it is an older copy",
+            "get the newest version of the board's folder, and run the command again",
+        )
+    if known != head(lines):
+        with writing(path, private=True) as file:
+            file.write(head(lines).encode())

@@ -17,7 +17,7 @@ from curation.pages.board.sample import Compared, compare, size
 from curation.pages.board.submission import REASONS, read_file, read_submission
 from curation.records import Fields, Score
 from curation.scores.run_folder import SCORES
-from curation.steps.board.folder import Board, owner_folder
+from curation.steps.board.folder import Board, keep_head, owner_folder
 from curation.steps.board.scoring import finish_plan
 from curation.steps.release.history import gold_file
 from curation.steps.scores.models import score_model
@@ -113,7 +113,7 @@ def recheck(
         with campaign.lock():
             finish_plan(board, campaign)
             board.append([Rechecked(**about, **found._asdict())])
-            finish_plan(board, campaign)  # notes the new head
+            keep_head(board, owner)
         done.append(Recheck(row, turned, found))
     return done
 

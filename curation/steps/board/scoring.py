@@ -27,12 +27,12 @@ from curation.scores.boards import comparisons
 from curation.scores.run_folder import COMPARISONS, SCORES
 from curation.scores.runs import Run, folder_name, found_runs
 from curation.stats.metrics import results
-from curation.steps.board.folder import Board, owner_folder
+from curation.steps.board.folder import Board, keep_head, owner_folder
 from curation.steps.release.history import LEDGER, History, gold_file
 from curation.steps.step import QUIET, Reporter
 from curation.text.wording import amount
 
-PLAN, HEAD, RUNS, ROWS = "plan.json", "head.txt", "scores", "rows"
+PLAN, RUNS, ROWS = "plan.json", "scores", "rows"
 _ROTATE = "close the test set and open the next with «curation board rotate»"
 _EXACT = re.compile(r"[0-9a-f]{40}|sha256:.*")  # revisions that name weights, unlike tags
 
@@ -109,33 +109,25 @@ def score(
 def finish_plan(board: Board, campaign: Campaign) -> tuple[log.Entry, ...]:
     """Write what a killed ``score`` was about to write. Call it under the campaign's lock.
 
-    The head of the log is noted, too, so that an older copy of the board's folder is not scored
-    again, into another log.
-
     Returns:
         The lines that came into the log; none if there was no plan, or they were there already.
 
     Raises:
-        CurationError: the log has not the head that was noted.
+        CurationError: the log has not the head that was noted last.
     """
-    owner, lines = owner_folder(board, campaign), log.read_log(board.log)[1]
-    path, head, done = owner / PLAN, owner / HEAD, tuple[log.Entry, ...]()
+    owner, done = owner_folder(board, campaign), tuple[log.Entry, ...]()
+    path = owner / PLAN
     sweep(board.log.parent, below=False)
-    if head.exists() and read_bytes(head).decode() not in (log.head([line]) for line in lines):
-        raise CurationError(
-            f"{board.log}: lacks lines that you have written: it is an older copy",
-            "get the newest version of the board's folder, and run the command again",
-        )
+    keep_head(board, owner)
     if path.exists():
         plan = Plan.model_validate_json(read_bytes(path))
-        if log.head(lines) == plan.head:
+        if log.head(log.read_log(board.log)[1]) == plan.head:
             ledger, done = History(campaign).ledger, plan.entries
             if new := [value for value in plan.given if value not in ledger]:
                 _write(campaign.releases / LEDGER, map(dump_line, [*ledger, *new]))
             board.append(done)
-            lines = log.read_log(board.log)[1]
+            keep_head(board, owner)
         path.unlink()
-    _write(head, [log.head(lines).encode()])
     return done
 
 
