@@ -19,8 +19,6 @@ from curation.cli.correcting import confirm
 from curation.cli.options import Json, MaybeCount, Where, command_group, locked, options_of_work
 from curation.cli.scoring import ModelOptions, model_spec, named_model
 from curation.files import CurationError
-from curation.models.loading import loading_options
-from curation.models.scoring import ModelSpec
 from curation.pages.board.log import NONE
 from curation.records import Fields
 from curation.steps.board import building
@@ -35,6 +33,10 @@ Day = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"])]
 _NAMED = 3  # files that a line names
 
 _MODELS = ModelOptions()
+
+_DIFFERS = """\
+differs: these are not the scores of this model, rule and number format, so the row is not ranked.
+The model may be submitted again."""
 
 app = command_group("A leaderboard that is a folder of files.")
 
@@ -197,25 +199,22 @@ def score(board: Path = Path(), campaign: Where = Path(), as_json: Json = False)
         outcomes = score(open_board(board), opened, reporter=console)
     counts = Counter(each.outcome for each in outcomes)
     if as_json:
-        rows = [{**o._asdict(), "values": o.values and o.values.model_dump()} for o in outcomes]
-        console.say_json({"board": board, "counts": counts, "submissions": rows})
+        told = [{**o._asdict(), "values": o.values and o.values.model_dump()} for o in outcomes]
+        console.say_json({"board": board, "counts": counts, "submissions": told})
         return
-    heads = ["file", "model", "outcome", "lms", "ss", "icat", "why"]
-    shown = []
+    rows: list[list[Any]] = []
     for each in outcomes:
-        place = f", place {each.place}" if each.place else ""
+        says = each.outcome.replace("_", " ") + (f", place {each.place}" if each.place else "")
         cell = each.values and each.values.overall
         cells = [cell.lms, cell.ss, cell.icat] if cell else [None] * 3
-        says = each.outcome.replace("_", " ")
-        shown.append([each.file, each.model or None, says + place, *cells, each.why])
-    if outcomes:
-        console.table("Submissions", heads, shown)
-    fixes = dict.fromkeys(each.fix for each in outcomes if each.fix)
-    if fixes:
+        rows.append([each.file, each.model or None, says, *cells, each.why])
+    heads = ["file", "model", "outcome", "lms", "ss", "icat", "why"]
+    if rows:
+        console.table("Submissions", heads, rows)
         console.heading("\nWhat to do")
-    for fix in fixes:
-        files = [each.file for each in outcomes if each.fix == fix]
-        console.say(f"  {some(files, _NAMED)}: {fix}")
+    for fix in dict.fromkeys(each.fix for each in outcomes if each.fix):
+        names = some([each.file for each in outcomes if each.fix == fix], _NAMED)
+        console.say(f"  {names}: {fix}")
     console.say(", ".join(f"{n} {o.replace('_', ' ')}" for o, n in counts.items()) or "nothing new")
 
 
@@ -241,38 +240,22 @@ def recheck(
     from curation.pages.board.sample import PRECISIONS
     from curation.steps.board.rechecking import recheck
 
-    named = named_model(model)
-    if named.chat:
-        raise CurationError(
-            f"{model}: a chat model has no scores of associations", "leave chat: out"
-        )
-    own: Fields = {n: getattr(how, n) for n in ("batch_tokens", "family", "plain", "nsp", "bos")}
-    own |= loading_options(how, revision=how.revision or None)
-    spec = ModelSpec(named.name, label=named.label, url=how.endpoint, **own)
-    work = options_of_work(how.engine, how.workers, how.device)
-    opened = open_campaign(campaign)
-    done = recheck(open_board(board), opened, spec, again=again, **work, reporter=console)
+    if (named := named_model(model)).chat:
+        raise CurationError(f"{model}: a chat model has no scores of associations", "omit chat:")
+    work: Fields = options_of_work(how.engine, how.workers, how.device)
+    work |= {"accept_own_head": how.accept_own_head, "reporter": console, "again": again}
+    done = recheck(open_board(board), open_campaign(campaign), model_spec(named, how), **work)
     if as_json:
         told = [{"file": d.row.file, "turned": d.turned, **d.found._asdict()} for d in done]
-        console.say_json({"board": board, "model": done[0].row.model, "rechecks": told})
+        console.say_json({"board": board, "rechecks": told})
         return
-    heads = ["file", "profile", "CATs", "beyond", "largest", "tolerance", "other order", "allowed"]
-    rows: list[list[Any]] = []
     for row, turned, found in done:
-        scores = [found.beyond, f"{found.largest:.2g}", f"{PRECISIONS[row.format].relative:g}"]
-        rows.append([row.file, row.profile, found.cats, *scores, found.orders, turned])
-    console.table(f"Recheck of {done[0].row.model}", heads, rows)
-    for row, turned, found in done:
-        if found.agrees:
-            console.say(f"{row.file} agrees: «curation board build» ranks it.")
-            continue
-        beyond = f"{amount(found.beyond, 'CAT has', 'CATs have')} scores beyond the tolerance"
-        orders = f"{amount(found.orders, 'CAT has', 'CATs have')} another order of associations"
-        what = [beyond] * bool(found.beyond) + [orders] * (found.orders > turned)
         console.say(
-            f"{row.file} differs: {' and '.join(what)}. These are not the scores of this model, "
-            "rule and number format, so the row is not ranked. The model may be submitted again."
+            f"{row.file}, {row.profile}: {amount(found.cats, 'CAT')} compared. Scores differ by "
+            f"more than {PRECISIONS[row.format].relative:g} in {found.beyond}, by at most "
+            f"{found.largest:.2g}. {found.orders} have another order, and {turned} may."
         )
+        console.say("agrees: «curation board build» ranks it" if found.agrees else _DIFFERS)
 
 
 @app.command()
