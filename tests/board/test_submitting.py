@@ -39,7 +39,7 @@ def test_a_model_is_scored_and_a_run_that_is_there_is_used(
     words = ("board", "submit", f"bakery/small={model}", "--by", "Ann Example", "--device", "cpu")
     shown = well(*words)
     revision = fingerprint(model)
-    name = f"bakery--small-default-{revision.replace(':', '-')[:19]}.json"
+    name = f"bakery--small-default-{revision.replace(':', '-')[:19]}-0.1.0.json"
     path = hosted.board.submissions / name
     assert f"submissions/{name}: the board would accept it" in shown.out
     assert "lms" not in shown.out
