@@ -172,7 +172,7 @@ def test_predictions_become_a_submission(tmp_path: Path) -> None:
     full = (*words, "--predictions", named, "--revision", "v1", "--dtype", "bfloat16")
     well(*full, "--how", "by hand")
     (path,) = hosted.board.submissions.iterdir()
-    assert path.name == "bakery--baker-default-v1.json"
+    assert path.name == "bakery--baker-default-v1-0.1.0.json"
     content = json.loads(path.read_bytes())
     assert content["scores"] == scores
     assert [content[key] for key in ("model", "revision", "format", "how")] == [
