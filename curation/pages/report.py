@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,6 +60,7 @@ def files(report: Report) -> Iterator[tuple[str, bytes]]:
         yield path, terms.slim(page).encode()
 
 
+@cache
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader([HERE / "templates", HERE / "static"]),
