@@ -97,9 +97,9 @@ def read_round(campaign: Campaign, name: str) -> Round:
         )
     where, fix = f"{path}, field 'name'", "put the file back as it was"
     try:
-        read_json(path)  # names the line of a damaged file
         round = Round.model_validate_json(read_bytes(path))
     except ValidationError as error:
+        read_json(path)  # names the line of a damaged file
         where = f"{path}, field {'.'.join(map(str, error.errors()[0]['loc']))!r}"
         raise CurationError(f"{where}: {error.errors()[0]['msg']}", fix) from None
     if round.name != name:
