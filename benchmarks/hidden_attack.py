@@ -10,7 +10,7 @@ Arrays are about several sets at once: S sets, N hidden CATs, M public CATs, K m
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,10 @@ ROUNDED = 0.05  # points: half of the last published digit of an ss
 CERTAIN = 0.97  # no guess without figures is surer than this
 RELATEDNESS = {"independent": 0.0, "alike": 0.5, "copies": 0.9}
 """Correlation of what two models prefer: they share a latent preference for each CAT."""
-QUALITY = {"good": (55.0, 65.0), "bad": (48.0, 52.0), "mixed": (48.0, 65.0), "chance": (50.0, 50.0)}
+QUALITY = {
+    "good": (55.0, 65.0), "bad": (48.0, 52.0), "mixed": (48.0, 65.0), "chance": (50.0, 50.0),
+    "60": (60.0, 60.0), "65": (65.0, 65.0),
+}  # fmt: skip
 """The true ss of models."""
 LIMIT = 0.03  # of gain, as a share of the orders
 CATS_A_TERM = 10
@@ -218,7 +221,19 @@ def guess(sets: Sets) -> Guess:
 def linear(before: Guess, given: Equations) -> Small:
     """The mean of each y (N, S) if all were Gaussian: the guess, corrected by the residuals."""
     found = before.mean.copy()
-    for number in range(found.shape[1]):
+    for number, (covariance, pull) in enumerate(_solved(before, given)):
+        found[:, number] += covariance @ pull
+    return found
+
+
+def pulls(before: Guess, given: Equations) -> Floats:
+    """By how much each equation corrects the guess in the linear estimate: (S, E)."""
+    return np.array([pull for _, pull in _solved(before, given)])
+
+
+def _solved(before: Guess, given: Equations) -> Iterator[tuple[Floats, Floats]]:
+    """For each set: the covariance (N, E) of y and figures, and the pull of the figures (E,)."""
+    for number in range(before.mean.shape[1]):
         weights = given.weights[:, number].astype(np.float64)
         mean = before.mean[:, number].astype(np.float64)
         directions = before.directions[:, number].astype(np.float64)
@@ -227,8 +242,7 @@ def linear(before: Guess, given: Equations) -> Small:
         of_figures = weights.T @ covariance
         of_figures[np.diag_indices_from(of_figures)] += given.error**2 + 1e-10
         residual = given.values[number] - mean @ weights
-        found[:, number] = mean + covariance @ np.linalg.solve(of_figures, residual)
-    return found
+        yield covariance, np.linalg.solve(of_figures, residual)
 
 
 def right(estimate: NDArray[np.floating], labels: Small) -> Floats:
