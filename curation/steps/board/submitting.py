@@ -122,9 +122,10 @@ def _write(board: Board, fields: Fields, to: Path) -> Path:
             f"{fields['model']}: nothing says which weights it has, or its number format",
             "give --revision, a commit or a digest of the weights, and --dtype",
         )
-    name = f"{fields['model'].replace('/', '--')}-{fields['profile']}-{fields['revision'][:19]}"
+    version, model = test_set.facts.version, fields["model"].replace("/", "--")
+    name = f"{model}-{fields['profile']}-{version}-{fields['revision'][:19]}"
     path = to / f"{re.sub('[^A-Za-z0-9._-]+', '-', name).strip('-._')}.json"
-    content = {"board": board.settings.id, "version": test_set.facts.version, **fields}
+    content = {"board": board.settings.id, "version": version, **fields}
     data = dump_json({key: content[key] for key in FIELDS if content.get(key) is not None})
     submission = read_submission(data, str(path))
     check(submission, board.settings, test_set.facts, association_ids(test_set))
