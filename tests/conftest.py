@@ -1,5 +1,6 @@
 """What the tests share: keys in a folder of their own, the command line, campaigns."""
 
+import gc
 import hashlib
 import json
 import os
@@ -47,6 +48,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     selection.mark(items)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # modules stay: collections need not look at them, nor forks copy them
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -24,9 +24,6 @@ from curation.records import Fields
 from curation.steps.board import building
 from curation.steps.board.folder import open_board
 from curation.text.wording import amount, some
-
-if TYPE_CHECKING:
-    from curation.pages.board.about import SetFacts
 
 Day = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"])]
 
@@ -93,19 +90,6 @@ def create(
     console.say(says("created", settings=about, root=board.root, set=size, choice=says("choice")))
 
 
-def _say_opened(facts: "SetFacts", rows: int | None) -> None:
-    size = f"{amount(facts.cats, 'CAT')} on {amount(facts.terms, 'term')}"
-    if facts.rows is None:
-        console.say(f"Test set {facts.version}, sealed: {size}. It may have any number of rows.")
-        return
-    console.say(
-        f"Test set {facts.version}, labels hidden: {size}. It gets "
-        f"{amount(facts.rows if rows is None else rows, 'row')}: more would help somebody who has "
-        "read them to raise the icat of a model by over 2 points (docs/board.md, What a board "
-        "gives away). Then you close it with «curation board rotate»."
-    )
-
-
 @app.command()
 def submit(
     models: Annotated[list[str] | None, typer.Argument()] = None,
@@ -136,7 +120,6 @@ def submit(
         link (URL): Where to read more about the model; an address that begins with https://.
         how: How the scores were made, in a line; default: versions of packages, and the device.
     """
-    from curation.steps.board.folder import open_board
     from curation.steps.board.submitting import submit_model, submit_predictions
 
     if not models and not predictions:
@@ -288,7 +271,6 @@ def rotate(
     """
     from curation.pages.board.opening import says
     from curation.steps.board import creating
-    from curation.steps.board.folder import open_board
 
     def agree(version: str) -> None:
         confirm(says("confirm", closed=version), yes=yes)
@@ -322,7 +304,6 @@ def verify(board: Path, head: str = NONE, as_json: Json = False) -> None:
         board (DIR): The folder of the board.
         head (HASH): The head that you kept.
     """
-    from curation.steps.board.folder import open_board
     from curation.steps.board.verifying import MEANS
     from curation.steps.board.verifying import verify as check
 

@@ -39,7 +39,7 @@ def test_a_model_is_scored_and_a_run_that_is_there_is_used(
     words = ("board", "submit", f"bakery/small={model}", "--by", "Ann Example", "--device", "cpu")
     shown = well(*words)
     revision = fingerprint(model)
-    name = f"bakery--small-default-0.1.0-{revision.replace(':', '-')[:19]}.json"
+    name = f"bakery--small-default-{revision.replace(':', '-')[:19]}-0.1.0.json"
     path = hosted.board.submissions / name
     assert f"submissions/{name}: the board would accept it" in shown.out
     assert "lms" not in shown.out
@@ -172,7 +172,7 @@ def test_predictions_become_a_submission(tmp_path: Path) -> None:
     full = (*words, "--predictions", named, "--revision", "v1", "--dtype", "bfloat16")
     well(*full, "--how", "by hand")
     (path,) = hosted.board.submissions.iterdir()
-    assert path.name == "bakery--baker-default-0.1.0-v1.json"
+    assert path.name == "bakery--baker-default-v1-0.1.0.json"
     content = json.loads(path.read_bytes())
     assert content["scores"] == scores
     assert [content[key] for key in ("model", "revision", "format", "how")] == [

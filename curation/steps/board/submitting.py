@@ -122,8 +122,8 @@ def _write(board: Board, fields: Fields, to: Path) -> Path:
             f"{fields['model']}: nothing says which weights it has, or its number format",
             "give --revision, a commit or a digest of the weights, and --dtype",
         )
-    version, model = test_set.facts.version, fields["model"].replace("/", "--")
-    name = f"{model}-{fields['profile']}-{version}-{fields['revision'][:19]}"
+    revision, version = fields["revision"][:19], test_set.facts.version
+    name = f"{fields['model'].replace('/', '--')}-{fields['profile']}-{revision}-{version}"
     path = to / f"{re.sub('[^A-Za-z0-9._-]+', '-', name).strip('-._')}.json"
     content = {"board": board.settings.id, "version": version, **fields}
     data = dump_json({key: content[key] for key in FIELDS if content.get(key) is not None})
