@@ -40,6 +40,7 @@ check: $(VENV)/test.ready
 	$(IN)/mypy
 
 bench: $(VENV)/test.ready
+	$(IN)/python benchmarks/board.py
 	$(IN)/python benchmarks/chat.py
 	$(IN)/python benchmarks/coverage.py
 	$(IN)/python benchmarks/hidden.py --sets 20 --cats 222 500

@@ -33,6 +33,7 @@ PART = re.compile(
 
 
 NAME = "Ann Example"
+SUBMIT = re.findall(r"^curation board submit bakery/small.+", PAGE, re.MULTILINE)
 (PREDICTIONS,) = re.findall(r"^curation board submit --predictions .+", PAGE, re.MULTILINE)
 
 
@@ -43,7 +44,8 @@ class Follower:
         self.root, self.folder, self.patch, self.hide, self.cats = root, root, patch, hide, cats
         self.said, self.ran = "", Counter[str]()
         self.terms = publishing.write_items(root / "first.json", cats, terms=16)
-        publishing.write_items(root / "second.json", cats, terms=16, seed=2)
+        more = 80 if hide == "all" else 280
+        publishing.write_items(root / "second.json", more, terms=16, seed=2)
         self.campaign = root / "campaign"
         publishing.campaign(self.campaign)
         self.command(["curation", "import", "stereoset", "first.json", "-c", "campaign"])
@@ -105,6 +107,10 @@ class Follower:
             self.command(["curation", *words])
             self.command(["curation", "release", "build"])
 
+        if heading == "Verify a board":  # the same model on the next test set
+            for line in (*SUBMIT, "curation board score", "curation board build"):
+                self.command(shlex.split(line))
+
     def predict(self, *names: str) -> None:
         """Write the scores that other programs made."""
         cats = public_cats(open_board(self.folder).open_set)
@@ -144,6 +150,9 @@ def followed(
     groups = {f"board {name}" for name in ("create", "submit", "check", "score", "build")}
     assert groups | {"board rotate", "board verify"} <= someone.ran.keys()
     content = json.loads((tmp_path / "board/results/board.json").read_bytes())
+    entries = open_board(tmp_path / "board").entries()
+    next_ones = {entry.what for entry in entries if entry.version == "0.2.0"}
+    assert next_ones == {"opened", *(["waits"] if hide == "all" else ["scored", "refused"])}
     (closed,) = (each for each in content["sets"] if each["version"] == "0.1.0")
     assert min(closed["kinds"].values()) >= 100
     (ranking,) = closed["rankings"]
