@@ -13,8 +13,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from curation.campaign import Campaign
-from curation.files import beside, digest, dump_json, read_bytes, read_text, sweep, sync, writing
-from curation.formats.toml_files import with_setting
+from curation.files import (
+    digest,
+    dump_json,
+    read_bytes,
+    read_text,
+    refuse_links,
+    sweep,
+    sweep_beside,
+    writing,
+)
+from curation.formats.toml_files import with_setting, write_form
 from curation.models.rules import PROFILES
 from curation.pages.board import opening
 from curation.pages.board.about import SETTINGS, Baseline, BoardSettings, SetFacts
@@ -31,7 +40,7 @@ from curation.steps.release.history import BuiltVersion, History, texts_of
 from curation.steps.release.revealing import check_sums, proved_golds, reveal
 from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.text.times import now
-from curation.work.manifest import file_names
+from curation.work.manifest import file_names, write_folder
 
 
 def today() -> date:
@@ -61,12 +70,12 @@ def create(campaign: Campaign, root: Path, version: str, **given: Any) -> Board:
         raise refused("inside", root=root)
     facts, content = new_set(campaign, version)
     settings = _settings(campaign, facts, given)
-    sets = {f"sets/{version}/{name}": data for name, data in content.items()}
-    log = {"results/log.jsonl": chained([], [_opened(facts)])[0]}
-    start = dict(opening.files(settings, facts))
+    start = {f"sets/{version}/{name}": data for name, data in content.items()}
+    start |= {"results/log.jsonl": chained([], [_opened(facts)])[0], "submissions/.gitkeep": b""}
     owner = campaign.boards / settings.id
     owner.mkdir(parents=True, mode=0o700)
-    _put_folder(root, {**start, **sets, **log, "submissions/.gitkeep": b""})
+    sweep_beside(root)
+    write_folder(root, start | dict(opening.files(settings, facts)))
     keep_head(made := open_board(root), owner)
     return made
 
@@ -95,20 +104,6 @@ def _check_days(settings: BoardSettings) -> None:
         raise refused("days", rotates=settings.rotates, expires=settings.expires)
 
 
-def _put_folder(folder: Path, content: Mapping[str, bytes]) -> None:
-    """Write a folder, which appears as a whole: its files by path."""
-    sweep(folder.parent, below=False)
-    staged = beside(folder)
-    try:
-        for path, data in content.items():
-            with writing(staged / path) as file:
-                file.write(data)
-        staged.rename(folder)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
-    sync(folder.parent)
-
-
 # --- test sets ----------------------------------------------------------------------------------
 
 
@@ -131,7 +126,7 @@ def new_set(
     """
     history, place = History(campaign), BuiltVersion(campaign.releases / version)
     built = [each.folder.name for each in history.built]
-    if f"{version.removesuffix(ANONYMOUS)}{ANONYMOUS}" in built and not place.folder.is_dir():
+    if version not in built and f"{version}{ANONYMOUS}" in built:
         raise refused("anonymous", version=version)
     if version not in built or version.endswith(ANONYMOUS):
         raise refused("not_built", version=version, built=", ".join(built))
@@ -145,10 +140,11 @@ def new_set(
         public |= {texts_of(cat) for each in history.built for cat in each.cats}
     if known := sum(bool(numbers.names([gold]) & public) for gold in golds):
         raise refused("known", version=version, count=known)
-    paths = (place.folder / flat_path(kind, "test") for kind in KINDS)
-    data = b"".join(read_bytes(path) for path in paths if path.exists())
-    data = read_bytes(place.folder / SEALED) if place.is_sealed else data
     name, kinds = SEALED if place.is_sealed else CATS, Counter(gold.kind for gold in golds)
+    paths = (
+        [SEALED] if place.is_sealed else [flat_path(kind, "test") for kind in KINDS if kinds[kind]]
+    )
+    data = b"".join(read_bytes(place.folder / path) for path in paths)
     about = SetFacts(
         version=version,
         dataset=facts.name,
@@ -183,8 +179,7 @@ def _pinned(base: release.Baseline) -> Baseline:
     whole = {row.split: row for row in sorted(base.rows, key=lambda row: row.cats)}
     public = [row for row in whole.values() if row.split == "dev" or row.ss is not None]
     row = max(public or whole.values(), key=lambda row: row.split)  # test, then dev
-    shown = row.model_dump(include=set(Baseline.model_fields))
-    return Baseline(**{**shown, "says": base.says})
+    return Baseline(says=base.says, **row.model_dump(include=set(Baseline.model_fields)))
 
 
 def _opened(facts: SetFacts) -> Opened:
@@ -222,25 +217,24 @@ def rotate(
         CurationError: «board score» was killed, a file of the open test set was changed, the
             scores of a row are lost, or the next version cannot be opened.
     """
-    owner, settings, closes = owner_folder(board, campaign), board.settings, board.open_version
+    owner, closes = owner_folder(board, campaign), board.open_version
     keep_head(board, owner)
+    sweep(board.root)
     if (owner / "plan.json").exists():
         raise refused("score_first", path=owner / "plan.json")
     if rotates:
-        _check_days(settings.model_copy(update={"rotates": rotates}))
-    closes = "" if closes == release else closes
+        _check_days(board.settings.model_copy(update={"rotates": rotates}))
+    is_open, closes = release == closes, "" if release == closes else closes
+    if not is_open and release in board.opened():
+        raise refused("revealed", version=release)
     scores = _scores(board, owner) if closes else {}
-    is_new = release and release != board.open_version
-    new = new_set(campaign, release, after=closes) if is_new else None
+    new = new_set(campaign, release, after=closes) if release and not is_open else None
     if closes:
         agree(closes)
-    sweep(board.root)
-    if closes:
         _close(board, campaign, scores)
     if rotates:
-        text = with_setting(read_text(board.root / SETTINGS), "", "rotates", rotates)
-        with writing(board.root / SETTINGS) as file:
-            file.write(text.encode())
+        path = board.root / SETTINGS
+        write_form(path, with_setting(read_text(path), "", "rotates", rotates))
     if new:
         _open(board, *new)
     keep_head(board, owner)
@@ -266,32 +260,34 @@ def _scores(board: Board, owner: Path) -> dict[str, bytes]:
 
 def _close(board: Board, campaign: Campaign, scores: Mapping[str, bytes]) -> None:
     """Reveal the open test set in the campaign, copy it to the board, and say so in the log."""
-    version, folder = board.open_version, board.open_set.folder
+    version = board.open_version
     source = campaign.releases / f"{version}{REVEALED}"
     if source.is_dir():  # it may be published: it stays as it is
         check_sums(source)
     else:
         reveal(campaign, version)
     revealed = {name: read_bytes(source / name) for name in file_names(source)}
-    for place, content in ((folder / "revealed", revealed), (folder / "scores", scores)):
-        shutil.rmtree(place, ignore_errors=True)  # of a rotation that was killed
-        if content:
-            _put_folder(place, content)
+    _put(board, f"{version}/revealed", revealed)
+    _put(board, f"{version}/scores", scores)
     proof = sha256(revealed[SUMS]).hexdigest()
     board.append([Closed(date=str(today()), version=version, revealed=proof)])
 
 
 def _open(board: Board, facts: SetFacts, content: Mapping[str, bytes]) -> None:
     """Write the folder of a test set, adapt the README to its kind, and say so in the log."""
-    place, path = board.root / "sets" / facts.version, board.root / opening.README
-    shutil.rmtree(place, ignore_errors=True)  # of a rotation that was killed
-    _put_folder(place, content)
-    *_, last = (entry.version for entry in board.entries() if isinstance(entry, Opened))
-    old, new = (
-        opening.rendered(opening.README, board.settings, each)
-        for each in (board.test_set(last).facts, facts)
-    )
+    path, last = board.root / opening.README, board.test_set([*board.opened()][-1]).facts
+    old, new = (opening.rendered(opening.README, board.settings, each) for each in (last, facts))
+    _put(board, facts.version, content)
     if digest(path) == sha256(old).hexdigest():  # the owner has not changed it
         with writing(path) as file:
             file.write(new)
     board.append([_opened(facts)])
+
+
+def _put(board: Board, name: str, content: Mapping[str, bytes]) -> None:
+    """Write a folder in ``sets/``, in place of what a rotation that was killed left there."""
+    folder = board.root / "sets" / name
+    refuse_links(folder, below=board.root)
+    shutil.rmtree(folder, ignore_errors=True)
+    if content:
+        write_folder(folder, content)
