@@ -2,7 +2,7 @@
 
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, StringConstraints, ValidationError
 
@@ -13,6 +13,7 @@ from curation.records import Kind, Line, Record
 from curation.settings import Hide, Version
 
 SETTINGS = "board.toml"
+_FIX = "see docs/board.md for the settings"
 
 
 class BoardSettings(Record):
@@ -89,9 +90,10 @@ def read_settings(path: Path) -> BoardSettings:
     Raises:
         CurationError: it is not TOML, or a setting is unknown or not valid; names the line.
     """
-    content = read_toml(path, fix="see docs/board.md for the settings")
+    content = read_toml(path, fix=_FIX)
+    lists = {key: tuple(value) for key, value in content.items() if isinstance(value, list)}
     try:
-        return BoardSettings.model_validate(_as_tuples(content))
+        return BoardSettings.model_validate(content | lists)
     except ValidationError as error:
         first = error.errors()[0]
         keys = [str(key) for key in first["loc"]]
@@ -99,10 +101,4 @@ def read_settings(path: Path) -> BoardSettings:
         message = first["msg"].removeprefix("Value error, ")
         if first["type"] == "extra_forbidden":
             message = "no such setting"
-        raise CurationError(
-            f"{path}{line}, {'.'.join(keys)[:100]}: {message}", "see docs/board.md for the settings"
-        ) from None
-
-
-def _as_tuples(content: dict[str, Any]) -> dict[str, Any]:
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
+        raise CurationError(f"{path}{line}, {'.'.join(keys)[:100]}: {message}", _FIX) from None
