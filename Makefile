@@ -8,7 +8,7 @@ VENV ?= .venv
 IN = $(VENV)/bin
 WEB = curation/rounds/platforms/web
 SCRIPTS = $(WEB)/static/curation.js curation/pages/static/search.js
-STYLES = data/pages/tokens.css $(WEB)/static/style.css curation/pages/static/report.css
+STYLES = data/pages/tokens.css $(WEB)/static/style.css curation/pages/static/report.css curation/pages/static/board.css
 # Many tests start a process. Without bytecode files, each would compile all modules again.
 export PYTHONDONTWRITEBYTECODE =
 
@@ -40,6 +40,7 @@ check: $(VENV)/test.ready
 	$(IN)/mypy
 
 bench: $(VENV)/test.ready
+	$(IN)/python benchmarks/board.py
 	$(IN)/python benchmarks/chat.py
 	$(IN)/python benchmarks/coverage.py
 	$(IN)/python benchmarks/hidden.py --sets 20 --cats 222 500

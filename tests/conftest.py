@@ -1,5 +1,6 @@
 """What the tests share: keys in a folder of their own, the command line, campaigns."""
 
+import gc
 import hashlib
 import json
 import os
@@ -47,6 +48,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     selection.mark(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    gc.disable()
+    ended = yield
+    gc.freeze()  # modules stay: no garbage collection needs to look at them, no fork to copy them
+    gc.enable()
+    return ended
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -7,16 +7,15 @@ Nothing else happens.
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 import tomlkit
 
 from support.campaign_people import Crowd
 from support.commands import run
+from support.guides import change, commands, compare
 from support.serving import serving
 
 PAGE = (Path(__file__).parents[1] / "docs/first-campaign.md").read_text("utf-8")
@@ -73,34 +72,6 @@ class Reader:
         print(f"$ {shlex.join(words)}\n{ran.out}{ran.err}")  # shown if the test fails
         assert ran.code == 0, f"{words}: {ran.err}"
         return ran.out + ran.err
-
-
-def commands(text: str) -> Iterator[list[str]]:
-    """The words of each command line of a block."""
-    for line in text.replace("\\\n", " ").splitlines():
-        yield shlex.split(line, comments=True)
-
-
-def compare(shown: str, said: str) -> None:
-    """What a page shows was printed, in this order.
-
-    Lines may be left out, and so may the space and the frame of tables; … is any text of a line.
-    """
-    printed = iter([" ".join(line.split()) for line in said.splitlines()])
-    for line in shown.splitlines():
-        pattern = ".*".join(map(re.escape, " ".join(line.split()).split("…")))
-        found = any(re.search(rf"(?<!\S){pattern}(?!\S)", each) for each in printed)
-        assert found, f"not printed, or in another order: {line!r}"
-
-
-def change(there: MutableMapping[str, Any], new: Mapping[str, Any]) -> None:
-    """Change values of a file as a person does in an editor: only those that are there."""
-    for key, value in new.items():
-        assert key in there, f"{key} is not in the file"
-        if isinstance(value, Mapping):
-            change(there[key], value)
-        else:
-            there[key] = value
 
 
 @pytest.mark.long

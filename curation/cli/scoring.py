@@ -176,6 +176,16 @@ def named_model(argument: str) -> NamedModel:
     return NamedModel(label, name, chat)
 
 
+def model_spec(model: NamedModel, how: ModelOptions, chat: ChatOptions = _CHAT) -> ModelSpec:
+    """A model with the options by which it is found and run."""
+    options: Fields = {**loading_options(how, revision=how.revision or None), "url": how.endpoint}
+    options |= {"label": model.label, "batch_tokens": how.batch_tokens}
+    if model.chat:
+        return ModelSpec(model.name, **options, chat=chat.spec())
+    own: Fields = {name: getattr(how, name) for name in ("family", "plain", "nsp", "bos")}
+    return ModelSpec(model.name, **options, **own)
+
+
 def _given(options: ModelOptions | ChatOptions) -> list[str]:
     """The options that are not as by default."""
     own = (each for each in fields(options) if getattr(options, each.name) != each.default)
@@ -344,16 +354,7 @@ def models(
 
     named = list(map(named_model, names))
     check_chat_options(named, how, chat, rule=rule, profile=profile)
-    shared: Fields = {
-        **loading_options(how, revision=how.revision or None),
-        "batch_tokens": how.batch_tokens,
-        "url": how.endpoint,
-    }
-    own = {name: getattr(how, name) for name in ("family", "plain", "nsp", "bos")}
-    specs = [
-        ModelSpec(m.name, label=m.label, **shared, **({"chat": chat.spec()} if m.chat else own))
-        for m in named
-    ]
+    specs = [model_spec(each, how, chat) for each in named]
     check_names(specs)
     settings: Fields = {
         "rule": rule,

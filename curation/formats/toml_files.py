@@ -7,6 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Sequence
+from datetime import date
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -102,14 +103,14 @@ def line_of(text: str, keys: Sequence[str], *, depth: int) -> str:
     return ""
 
 
-def with_setting(text: str, table: str, key: str, value: str) -> str:
+def with_setting(text: str, table: str, key: str, value: str | date) -> str:
     r"""A TOML file with another value of one key; comments, order and all other values stay.
 
     Args:
         text: the content of the file.
-        table: the table of the key; it is added if it is missing.
+        table: the table of the key; it is added if it is missing. Empty for a key of no table.
         key: the key; it is added if it is missing.
-        value: the text that it gets.
+        value: the text or the day that it gets.
 
     >>> with_setting("[release] # r\naccept = []\n", "release", "hide", "labels")
     '[release] # r\naccept = []\nhide = "labels"\n'
@@ -117,7 +118,8 @@ def with_setting(text: str, table: str, key: str, value: str) -> str:
     import tomlkit  # most commands do not need it
 
     document = tomlkit.parse(text.replace("\r\n", "\n"))
-    document.setdefault(table, tomlkit.table())[key] = value
+    place = document.setdefault(table, tomlkit.table()) if table else document
+    place[key] = value
     changed = tomlkit.dumps(document)
     return changed.replace("\n", "\r\n") if "\r\n" in text else changed
 

@@ -368,6 +368,6 @@ def by_size(rows: Sequence[Any], name: str) -> Sizes:
 
 PICTURES = {
     each.__name__: each
-    for each in (at, by_size, cells, dots, kind_paths, lists, span_of, surface, triangle)
+    for each in (at, by_size, cells, dots, kind_paths, lists, product, span_of, surface, triangle)
 }
 """The functions that templates use, by name."""

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,18 +49,20 @@ class Report(NamedTuple):
 
 def files(report: Report) -> Iterator[tuple[str, bytes]]:
     """All files of the report: the path of each in its folder, and what is in it."""
-    environment, given = _environment(), _given(report)
+    templates, given = environment(), given_to(report)
     made = (
-        (name, environment.get_template(f"section_{name}.html").render(given).strip())
+        (name, templates.get_template(f"section_{name}.html").render(given).strip())
         for name in SECTIONS
     )
     given["made"] = [(name, html) for name, html in made if html]
-    pages = [("report.html", environment.get_template("report.html").render(given))]
-    for path, page in chain(pages, terms.files(environment, given)):
+    pages = [("report.html", templates.get_template("report.html").render(given))]
+    for path, page in chain(pages, terms.files(templates, given)):
         yield path, terms.slim(page).encode()
 
 
-def _environment() -> Environment:
+@cache
+def environment() -> Environment:
+    """The templates, with the filters and functions that they use."""
     made = Environment(
         loader=FileSystemLoader([HERE / "templates", HERE / "static"]),
         autoescape=True,
@@ -77,7 +80,7 @@ def _environment() -> Environment:
     return made
 
 
-def _given(report: Report) -> dict[str, Any]:
+def given_to(report: Report) -> dict[str, Any]:
     """What all templates have: the sources by name; None for one that is missing."""
     sources = {name: wrap(content, file) for name, (file, content) in report.sources.items()}
     return {

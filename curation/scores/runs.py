@@ -312,9 +312,11 @@ def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) ->
     return runs
 
 
-def found_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) -> list[Run]:
-    """As ``read_runs``; but if there is no run, there is no error."""
-    folders = sorted({path.parent for path in root.glob("*/*/*.json*")})
+def found_runs(
+    root: Path, *, model: str = "*", skipped: Callable[[str], None] = lambda _: None
+) -> list[Run]:
+    """As ``read_runs``; but if there is no run, there is no error. ``model`` is a folder's name."""
+    folders = sorted({path.parent for path in root.glob(f"{model}/*/*.json*")})
     runs = []
     for path in filter(_is_run, folders):
         run = _read_run(path)

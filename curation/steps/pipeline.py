@@ -50,7 +50,9 @@ def bring_up_to_date(
 
 def read_status(campaign: Campaign) -> status.Status:
     """The state of a campaign: :func:`curation.steps.status.read_status` with all steps."""
-    return status.read_status(campaign, STEPS)
+    before = status.read_status(campaign, _BEFORE_PAGES)
+    pages = status.step_status(campaign, pages_step(_BEFORE_PAGES, before))
+    return before._replace(steps=[*before.steps, pages])
 
 
 def made_steps(campaign: Campaign) -> list[Step]:

@@ -161,7 +161,7 @@ def read_status(campaign: Campaign, pipeline: Sequence[Step]) -> Status:
 
     Args:
         campaign: the campaign.
-        pipeline: the steps of the pipeline, ``pipeline.STEPS``; the report gives those before it.
+        pipeline: the steps of the pipeline before the report, which tells of them.
     """
     steps = {step.name: step_status(campaign, step) for step in pipeline}
     planned = round_files.planned_rounds(campaign)
@@ -182,16 +182,8 @@ def read_status(campaign: Campaign, pipeline: Sequence[Step]) -> Status:
             *_release_warnings(campaign, pipeline, steps),
             *_waiting_warnings(campaign),
         ],
-        next=_next(campaign, *_without_report(pipeline, steps), work, scores, measures),
+        next=_next(campaign, pipeline, steps, work, scores, measures),
     )
-
-
-def _without_report(
-    pipeline: Sequence[Step], steps: Mapping[str, StepStatus]
-) -> tuple[list[Step], dict[str, StepStatus]]:
-    """The steps without those that only tell of the others: nothing waits for them."""
-    others = [step for step in pipeline if not step.tells]
-    return others, {step.name: steps[step.name] for step in others}
 
 
 def _measure_runs(campaign: Campaign) -> "list[RunState]":

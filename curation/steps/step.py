@@ -137,7 +137,6 @@ class Step:
             date, too; otherwise they are not run.
         fixed: whether its results are there and are never rewritten; None if they may be. Only the
             step's own command and ``curation run`` make such results.
-        tells: whether it only tells of the other steps, so that no advice waits for it.
     """
 
     name: str
@@ -154,7 +153,6 @@ class Step:
     alone: Callable[[Campaign], bool] = lambda campaign: False
     takes: "tuple[Step, ...]" = ()
     fixed: Callable[[Campaign], bool] | None = None
-    tells: bool = False
 
     def state(self, campaign: Campaign) -> Fields:
         """What ``is_current`` and ``run_step`` compare."""
@@ -223,7 +221,7 @@ def missing_packages(campaign: Campaign, step: Step) -> dict[str, str]:
         The version that was used, by package.
     """
     run = last_run(campaign, step)
-    if run is None or not step.applies(campaign):
+    if run is None or "versions" not in run.settings or not step.applies(campaign):
         return {}
     return removed(run.settings, step.settings(campaign))
 

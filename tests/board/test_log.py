@@ -35,6 +35,15 @@ def test_a_changed_line_is_found(tmp_path: Path, line: int) -> None:
         read_log(path)
 
 
+def test_a_day_that_is_none_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"".join(chained([], [OPENED])).replace(b"2026-11-26", b"2026-11-31"))
+    with pytest.raises(
+        CurationError, match=r"line 1: field .opened\.date.: Value error, day is out"
+    ):
+        read_log(path)
+
+
 def test_a_hosted_board_has_an_open_test_set(tmp_path: Path) -> None:
     hosted = host(tmp_path)
     assert hosted.board.open_set.facts.cats == len(hosted.cats) == 200

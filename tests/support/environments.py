@@ -20,13 +20,15 @@ class NotThereError(Exception):
     """The environment could not be made, and why."""
 
 
-def python(name: str, packages: Sequence[str], *, named: str) -> Path:
+def python(name: str, packages: Sequence[str], *, named: str, alone: Sequence[str] = ()) -> Path:
     """The interpreter of an environment; the first call on a machine makes it.
 
     Args:
         name: its folder in the user's cache.
         packages: what is installed, with versions.
         named: the environment variable that can name the python of another environment.
+        alone: packages that are installed without those that they ask for, also if they ask for a
+            newer Python.
 
     Raises:
         NotThereError: it cannot be installed.
@@ -35,7 +37,8 @@ def python(name: str, packages: Sequence[str], *, named: str) -> Path:
         return Path(own)
     home = Path(platformdirs.user_cache_dir("curation")) / name
     home.mkdir(parents=True, exist_ok=True)
-    wanted = "\n".join([*packages, f"python {sys.version_info.major}.{sys.version_info.minor}"])
+    version = f"python {sys.version_info.major}.{sys.version_info.minor}"
+    wanted = "\n".join([*packages, *alone, version])
     found, ready = home / "bin" / "python", home / "ready"
     with FileLock(home.with_name(f"{name}.lock")):
         if ready.exists() and ready.read_text("utf-8") == wanted and found.exists():
@@ -44,6 +47,9 @@ def python(name: str, packages: Sequence[str], *, named: str) -> Path:
         _run([sys.executable, "-m", "venv", "--clear", home], packages, named)
         options = ("--disable-pip-version-check", "--no-input", "--quiet")
         _run([found, "-m", "pip", "install", *options, *packages], packages, named)
+        if alone:
+            more = ("--no-deps", "--ignore-requires-python")
+            _run([found, "-m", "pip", "install", *options, *more, *alone], alone, named)
         ready.write_text(wanted, "utf-8")
     return found
 

@@ -16,7 +16,7 @@ from curation.catsets.stereoset import read_cats
 from curation.files import dump_json, dump_line
 from curation.pages.board.about import SetFacts
 from curation.pages.board.log import Opened, chained
-from curation.records import GOLDS, KINDS, Cat
+from curation.records import GOLDS, KINDS, Cat, Score
 from curation.release.contents import PublishedCat, PublishedOption
 from curation.release.hidden.commitments import HiddenGold, assign
 from curation.settings import Hide, new_settings
@@ -160,6 +160,26 @@ def submit(hosted: Hosted, *contents: Mapping[str, object]) -> Sequence[Path]:
         path.write_bytes(dump_json(content))
         paths.append(path)
     return paths
+
+
+def score_here(
+    hosted: Hosted, scores: Mapping[str, float], *, model: str = "made-up/tiny", **about: object
+) -> Path:
+    """Write the run that «scores models» makes for a model of a sealed test set."""
+    usual = {"model": model, "family": "causal", "revision": "1", "dtype": "float32"}
+    rules = {"intrasentence": "ll-bos", "intersentence": "conditional"}
+    content = {**usual, "rules": rules, "variant": "", **about}
+    rule = {a.id: rules[cat.kind] for cat in hosted.cats for a in cat.associations}
+    lines = [
+        Score(model=model, rule=rule[name], association=name, value=value)
+        for name, value in scores.items()
+    ]
+    folder = hosted.campaign.boards / BOARD_ID / "scores" / model.replace("/", "--")
+    folder /= "ll-bos_conditional"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "scores.jsonl").write_bytes(b"".join(map(dump_line, lines)))
+    (folder / "run.json").write_bytes(dump_json(content))
+    return folder
 
 
 TODAY = date(2026, 11, 26)

@@ -21,6 +21,7 @@ from curation.models.chat.prompts import read_prompts
 from curation.models.endpoint.echoes import read_echoes
 from curation.models.train.corpus import read_corpus
 from curation.models.train.reviews import read_reviews
+from curation.pages.board.submission import read_file, read_submission
 from curation.records import ROUND_KINDS, Reply, Task
 from curation.release.texts import questions as statement_file
 from curation.rounds import pages
@@ -254,6 +255,7 @@ FUNCTIONS: dict[str, Callable[[Path], object]] = {
         lambda path: scores_of(read_predictions(path), where=str(path)),
     ),
     **dict.fromkeys(CATSETS, _cats),
+    "submission.json": lambda path: read_submission(read_file(path, str(path)), str(path)),
     "answer.json": facts,
     "answers/*.json": _saved,
     "echo.json": _echo,

@@ -10,7 +10,7 @@ from curation.files import CurationError, read_text
 from curation.formats.toml_files import line_of, read_toml
 from curation.pages.board.log import Hash
 from curation.records import Kind, Line, Record
-from curation.settings import Hide
+from curation.settings import Hide, Version
 
 SETTINGS = "board.toml"
 
@@ -71,7 +71,7 @@ class SetFacts(Record):
         sums: sha256 of the other files in its folder, by name.
     """
 
-    version: str
+    version: Version
     dataset: str
     language: str
     hide: Hide

@@ -1,22 +1,28 @@
 """The log of a board: one line for each thing that happened. Nothing in it is ever changed.
 
 Each line has the sha256 of the line before it, so nobody can change a line without changing all
-later ones. The sha256 of the last line is the *head*: whoever keeps it can check later that the log
-still begins in the same way.
+later ones. The sha256 of the last line is the *head*: if you keep it, you can check later that the
+log still begins in the same way.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, ValidationError
 
 from curation.files import CurationError, dump_line, read_bytes
 from curation.records import Kind, Record
+from curation.settings import Version
 
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+Day = Annotated[
+    str,
+    StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$"),
+    AfterValidator(lambda day: str(date.fromisoformat(day))),
+]
 NONE = "0" * 64  # what the first line has in place of the sha256 of the line before
 
 
@@ -50,14 +56,14 @@ class Opened(_Line):
     """A test set was opened. ``facts`` is the sha256 of its ``set.json``."""
 
     what: Literal["opened"] = "opened"
-    version: str
+    version: Version
     facts: Hash
 
 
 class _Submitted(_Line):
     """About a submission: its file in ``submissions/`` and the file's sha256."""
 
-    version: str
+    version: Version
     file: str
     submission: Hash
 
@@ -85,6 +91,7 @@ class Scored(_Submitted):
     """
 
     what: Literal["scored"] = "scored"
+    file: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\.json$")]
     model: str
     revision: str
     profile: str
@@ -120,7 +127,7 @@ class Closed(_Line):
     """A test set was closed and revealed. ``revealed`` is the sha256 of its ``SHA256SUMS``."""
 
     what: Literal["closed"] = "closed"
-    version: str
+    version: Version
     revealed: Hash
 
 
@@ -139,6 +146,23 @@ def head(lines: Sequence[bytes]) -> str:
     return sha256(lines[-1]).hexdigest() if lines else NONE
 
 
+def each_entry(lines: Iterable[bytes]) -> Iterator[tuple[Entry | None, str]]:
+    """The entry of each line, and what is wrong with the line: "" if nothing."""
+    before = NONE
+    for line in lines:
+        try:
+            entry = _ENTRY.validate_json(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            yield None, f"field {'.'.join(map(str, first['loc']))!r}: {first['msg']}"
+        else:
+            problem = "" if dump_line(entry) == line else "is not written as curation writes it"
+            if entry.previous != before:
+                problem = "does not follow the line before it: one of the two was changed"
+            yield entry, problem
+        before = sha256(line).hexdigest()
+
+
 def read_log(path: Path) -> tuple[list[Entry], list[bytes]]:
     """The entries of a log, and its lines; none if the file does not exist.
 
@@ -147,22 +171,10 @@ def read_log(path: Path) -> tuple[list[Entry], list[bytes]]:
     """
     lines = read_bytes(path).splitlines(keepends=True) if path.exists() else []
     entries: list[Entry] = []
-    before = NONE
-    for number, line in enumerate(lines, 1):
-        where = f"{path} line {number}"
-        try:
-            entry = _ENTRY.validate_json(line)
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(map(str, first["loc"]))
-            raise CurationError(f"{where}, field {field!r}: {first['msg']}", _FIX) from None
-        if entry.previous != before:
-            why = "does not follow the line before it: one of the two was changed"
-            raise CurationError(f"{where}: {why}", _FIX)
-        if dump_line(entry) != line:
-            raise CurationError(f"{where}: is not written as curation writes it", _FIX)
+    for number, (entry, problem) in enumerate(each_entry(lines), 1):
+        if problem or entry is None:
+            raise CurationError(f"{path} line {number}: {problem}", _FIX)
         entries.append(entry)
-        before = sha256(line).hexdigest()
     return entries, lines
 
 

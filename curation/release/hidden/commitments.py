@@ -23,12 +23,13 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import StringConstraints
 
-from curation.records import GOLDS, Gold, Id, Kind, Record, SplitName, Text
+from curation.records import GOLDS, Cat, Gold, Id, Kind, Record, SplitName, Text
 from curation.release.contents import Contents, PublishedCat, PublishedOption, SealedCat
 from curation.text.rules import same_text
 
@@ -317,6 +318,33 @@ def _problems(cat: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iter
         yield "the message is not written in the form that the scheme asks for"
     elif sorted(map(str, golds)) != sorted(GOLDS):
         yield "the gold labels are not one of each"
+
+
+def unlike(cats: Iterable[Cat], revealed: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What ``test.json`` says otherwise than the proofs: one sentence for each CAT.
+
+    Args:
+        cats: the CATs of a revealed ``test.json``.
+        revealed: the lines of ``reveal.jsonl``.
+    """
+    texts, parts = ("kind", "domain", "target", "context"), ("id", "sentence", "gold_label")
+    shown = {
+        cat.id: [
+            *(getattr(cat, name) for name in texts),
+            *((a.id, a.sentence, a.gold) for a in cat.associations),
+        ]
+        for cat in cats
+    }
+    problems = []
+    for row in revealed:
+        with suppress(ValueError, KeyError, TypeError, AttributeError):  # verify() names these
+            cat = json.loads(row["message"])
+            options = (tuple(o[name] for name in parts) for o in cat["options"])
+            if shown.pop(row["id"], None) != [*(cat[name] for name in texts), *options]:
+                problems.append(
+                    f"CAT {row['id']}: test.json has other texts or gold labels than the proof"
+                )
+    return problems + [f"CAT {id}: is in test.json, and has no proof" for id in shown]
 
 
 _KEYS = {"id", "kind", "domain", "target", "context", "options"}

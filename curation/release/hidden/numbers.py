@@ -1,5 +1,6 @@
 """What a release may say of all hidden CATs together, without giving away the labels of one."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from math import ceil, floor, pi
@@ -29,6 +30,8 @@ ONE = ceil(1 / (2 * pi * GAIN**2))
 """The smallest number of hidden CATs about which one value may be given out."""
 HIDDEN_PER_DEV = 5
 """With fewer dev CATs, a value also tells much of how far a model prefers stereotypes."""
+ROW_GAIN = 0.01
+"""The same as ``GAIN`` for the rows of a leaderboard, so that icat gains 2 points at most."""
 
 
 def budget(cats: int, dev: int) -> int:
@@ -109,11 +112,45 @@ def room(
     related = [name for name in known if known[name] & known[version] or name == version]
     if any(gold.sealed for name in related for gold in golds[name][:1]):
         return 0
-    return min(
-        budget(len(golds[name]), dev)
-        - len({f.content for f in given if known.get(f.version, known[name]) & known[name]})
-        for name in related
-    )
+    return min(budget(len(golds[name]), dev) - _used(known, name, given) for name in related)
+
+
+def _used(known: Mapping[str, frozenset[object]], version: str, given: Iterable[GivenOut]) -> int:
+    """How many values were given out that count for a version."""
+    own = known[version]
+    return len({value.content for value in given if known.get(value.version, own) & own})
+
+
+def rows(
+    version: str,
+    golds: Mapping[str, Sequence[HiddenGold]],
+    given: Collection[GivenOut],
+    *,
+    dev: int,
+) -> int:
+    """How many more rows a leaderboard may show about the hidden CATs of a version.
+
+    A row is a value as ``room`` counts them. Somebody who has read K - 1 rows can send in a model
+    made from them as the last one, and keep the best of all K. What K rows then add to the share of
+    orders that are guessed is that of K - 1/2 values. It moves ss by as much and icat by twice as
+    much, so it may be ``ROW_GAIN``; one row adds nothing (``benchmarks/board_attack.py``). lms and
+    ss are means over terms, so N CATs on T terms of sizes n_t count as T^2 / sum(1 / n_t) CATs of
+    equal weight.
+
+    Args:
+        version: the version.
+        golds: as for ``room``.
+        given: all values that were given out.
+        dev: the number of CATs with public gold labels.
+
+    Returns:
+        The number, 0 or more.
+    """
+    terms = Counter((gold.bias_type, gold.target) for gold in golds[version]).values()
+    cats = len(terms) ** 2 / sum(1 / size for size in terms) if terms else 0
+    most = max(1, floor(2 * pi * ROW_GAIN**2 * min(cats, HIDDEN_PER_DEV * dev) + 1 / 2))
+    used = _used({name: names(of) for name, of in golds.items()}, version, given)
+    return max(0, min(room(version, golds, given, dev=dev), most - used))
 
 
 def shared_out(

@@ -18,9 +18,9 @@ from functools import cached_property
 from pathlib import Path
 
 from curation.campaign import Campaign
-from curation.files import CurationError, read_bytes, writing
+from curation.files import CurationError, digest, read_bytes, writing
 from curation.pages.board.about import SETTINGS, BoardSettings, SetFacts, read_settings
-from curation.pages.board.log import Closed, Entry, Opened, chained, read_log
+from curation.pages.board.log import NONE, Closed, Entry, Opened, chained, head, read_log
 
 CATS, SEALED, FACTS = "cats.jsonl", "sealed.jsonl", "set.json"
 
@@ -100,12 +100,16 @@ class Board:
         """The test set that is open.
 
         Raises:
-            CurationError: all are closed.
+            CurationError: all are closed, or its facts are not those with which it was opened.
         """
         if not self.open_version:
             raise CurationError(
                 f"{self.root}: no test set is open", "open one with «curation board rotate»"
             )
+        opened = {each.version: each for each in self.entries() if isinstance(each, Opened)}
+        path = self.root / "sets" / self.open_version / FACTS
+        if digest(path) != opened[self.open_version].facts:
+            raise CurationError(f"{path}: was changed", "restore it from version control")
         return self.test_set(self.open_version)
 
 
@@ -123,6 +127,19 @@ def open_board(root: Path) -> Board:
     return Board(root, read_settings(root / SETTINGS))
 
 
+def board_of(root: Path | None, file: Path) -> Board:
+    """The board in a folder; without one, that of a submission, or else of the current folder.
+
+    Raises:
+        CurationError: there is no board there.
+    """
+    if root is None:
+        above = file.parent.parent
+        is_there = file.parent.name == "submissions" and (above / SETTINGS).is_file()
+        root = above if is_there else Path()
+    return open_board(root)
+
+
 def owner_folder(board: Board, campaign: Campaign) -> Path:
     """What the owner keeps of a board: private, outside of its folder.
 
@@ -136,3 +153,23 @@ def owner_folder(board: Board, campaign: Campaign) -> Path:
             "name its campaign with --campaign DIR; if the folder is lost, restore your backup",
         )
     return folder
+
+
+def keep_head(board: Board, owner: Path) -> None:
+    """Note the head of the log in the owner's folder, which has the head that was noted last.
+
+    Without this, an older copy of the board would go on in another way.
+
+    Raises:
+        CurationError: the log does not have it.
+    """
+    path, lines = owner / "head.txt", read_log(board.log)[1]
+    known = read_bytes(path).decode() if path.exists() else NONE
+    if known not in (NONE, *(head([line]) for line in lines)):
+        raise CurationError(
+            f"{board.log}: lacks lines that you have written: it is an older copy",
+            "get the newest version of the board's folder, and run the command again",
+        )
+    if known != head(lines):
+        with writing(path, private=True) as file:
+            file.write(head(lines).encode())

@@ -15,6 +15,7 @@ from curation.files import CurationError, refuse_links
 from curation.steps.pages import collecting
 from curation.steps.pages.collecting import Collected
 from curation.steps.source import open_source
+from curation.steps.status import Status
 from curation.steps.step import QUIET, Reporter, Step
 from curation.work.manifest import MANIFEST, Results, digests, read_manifest, run_step
 
@@ -42,17 +43,16 @@ def _write(made: Collected, results: Results, step: str, *, private: bool) -> di
     return {"files": len(results.staged), "tables": len(made.report.sources["tables"][1])}
 
 
-def pages_step(pipeline: Sequence[Step]) -> Step:
-    """The step, which tells of all steps before it."""
+def pages_step(pipeline: Sequence[Step], status: Status | None = None) -> Step:
+    """The step, which tells of all steps before it; ``status`` is their state if it is known."""
     return Step(
         STEP,
         "the report",
         lambda c: c.pages,
         "pages.report",
-        partial(collecting.settings, pipeline=pipeline, private=False),
+        partial(collecting.settings, pipeline=pipeline, private=False, status=status),
         partial(collecting.inputs, private=False),
         partial(_work, pipeline, private=False),
-        tells=True,
     )
 
 

@@ -24,7 +24,7 @@ from curation.steps.read import run_files
 from curation.steps.release import statement, versions
 from curation.steps.release.history import History, texts_of
 from curation.steps.source import Source, campaign_source
-from curation.steps.status import NOT_YET, UP_TO_DATE
+from curation.steps.status import NOT_YET, UP_TO_DATE, Status
 from curation.steps.step import Reporter, Step, last_run
 
 if TYPE_CHECKING:
@@ -93,11 +93,13 @@ def _is_public(campaign: Campaign, *, private: bool) -> bool:
     return not private and hides(campaign)
 
 
-def settings(campaign: Campaign, *, pipeline: Sequence[Step], private: bool) -> dict[str, Any]:
+def settings(
+    campaign: Campaign, *, pipeline: Sequence[Step], private: bool, status: Status | None = None
+) -> dict[str, Any]:
     """What the report depends on besides files; the state of the campaign is one of these."""
     hidden = _is_public(campaign, private=private)
     told = {
-        "state": state.numbers(campaign, pipeline, hidden=hidden),
+        "state": state.numbers(campaign, pipeline, hidden=hidden, status=status),
         "statement": state.statement(campaign),
     }
     shown: list[Cat] = []

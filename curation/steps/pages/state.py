@@ -12,7 +12,7 @@ from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys
 from curation.rounds import people
 from curation.steps.release.statement import read_statement
 from curation.steps.rounds import round_files
-from curation.steps.status import read_status
+from curation.steps.status import Status, read_status
 from curation.steps.step import Step
 
 _WITHOUT_LABELS = ("select", "answers")
@@ -22,7 +22,9 @@ _OPEN = ("round", "kind", "state", "tasks", "people", "answers", "refused", "ask
 _TIMED = ("per_day", "done_at")
 
 
-def numbers(campaign: Campaign, pipeline: Sequence[Step], *, hidden: bool) -> dict[str, Any]:
+def numbers(
+    campaign: Campaign, pipeline: Sequence[Step], *, hidden: bool, status: Status | None = None
+) -> dict[str, Any]:
     """The state of a campaign, as ``curation status`` and ``curation rounds status`` say it.
 
     Args:
@@ -30,6 +32,7 @@ def numbers(campaign: Campaign, pipeline: Sequence[Step], *, hidden: bool) -> di
         pipeline: the steps before the report.
         hidden: leave out what depends on labels: counts of steps, warnings, which items are
             decided.
+        status: the state, if it is known.
 
     Returns:
         ``steps`` (by name: state, fix, counts and note), ``rounds``, ``work``, ``scores``,
@@ -37,7 +40,7 @@ def numbers(campaign: Campaign, pipeline: Sequence[Step], *, hidden: bool) -> di
         out; ``cost`` of the rounds that were opened here, in ``currency``. Paths are relative to
         the campaign's folder.
     """
-    status = read_status(campaign, pipeline)
+    status = status or read_status(campaign, pipeline)
     steps = {
         step.step: {
             "state": step.state,

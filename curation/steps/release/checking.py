@@ -4,7 +4,6 @@
 pitfalls, artefact baselines, near repeats, and the proof of a revealed release.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +34,7 @@ from curation.release.folder import (
     refuse_first,
     refuse_no_folder,
 )
-from curation.release.hidden.commitments import published_gold, verify
+from curation.release.hidden.commitments import published_gold, unlike, verify
 from curation.release.near import AnyCat, Pair, near
 from curation.release.seen import Seen, from_item
 from curation.scores.baselines import measured
@@ -303,20 +302,7 @@ def _revealed(checked: Checked, public: Path) -> Iterator[Finding]:
         fix = "name the public folder of the version"
         raise CurationError(f"{public}: has no hidden CATs", fix)
     rows = [row for _, row in read_json_lines(read_text(proof), proof)]
-    problems = verify(hidden, rows)
-    texts, parts = ("kind", "domain", "target", "context"), ("id", "sentence", "gold_label")
-    shown = {
-        cat.id: [*(getattr(cat, name) for name in texts), *(o[:3] for o in cat.options)]
-        for cat in checked.release.main
-    }
-    for row in rows:
-        with suppress(ValueError, KeyError, TypeError, AttributeError):
-            cat = json.loads(row["message"])
-            options = (tuple(o[name] for name in parts) for o in cat["options"])
-            if shown.get(row["id"]) != [*(cat[name] for name in texts), *options]:
-                problems.append(
-                    f"CAT {row['id']}: test.json has other texts or gold labels than the proof"
-                )
+    problems = verify(hidden, rows) + unlike(checked.cats, rows)
     yield from listed("not_as_committed", REVEAL, problems)
 
 

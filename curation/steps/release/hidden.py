@@ -266,18 +266,30 @@ def public_facts(
     if contents.sealed:
         return numbers.sealed_facts(facts, contents)
     secret = history.secret(golds)
-    own, enough = {fingerprint([gold]) for gold in secret}, len(secret) >= numbers.FEW
-    for version, others in history.hidden.items():
-        count = len(own ^ {fingerprint([gold]) for gold in others})
-        if version != history.release.version and 0 < count < ONE:  # they are nearly the same
-            enough = False
-            reporter.warn(
-                f"the hidden CATs differ from those of version {version} in "
-                f"{amount(count, 'CAT')}: numbers that depend on their gold labels are left out, "
-                "because the difference to that version would be about few CATs"
-            )
+    enough = len(secret) >= numbers.FEW
+    for version, count in nearly_the_same(history, history.release.version, secret):
+        enough = False
+        reporter.warn(
+            f"the hidden CATs differ from those of version {version} in "
+            f"{amount(count, 'CAT')}: numbers that depend on their gold labels are left out, "
+            "because the difference to that version would be about few CATs"
+        )
     public = numbers.coarse(facts, contents, split="test", numbers=enough)
     return _affordable(history, public, secret, results, reporter)
+
+
+def nearly_the_same(
+    history: History, version: str, secret: Iterable[HiddenGold]
+) -> Iterator[tuple[str, int]]:
+    """Other versions whose hidden CATs are nearly these of a version, and in how many they differ.
+
+    Values about both versions would tell a value about these few CATs.
+    """
+    own = {fingerprint([gold]) for gold in secret}
+    for other, golds in history.hidden.items():
+        count = len(own ^ {fingerprint([gold]) for gold in golds})
+        if other != version and 0 < count < ONE:
+            yield other, count
 
 
 # --- what must not happen -------------------------------------------------------------------------

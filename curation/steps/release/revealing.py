@@ -59,13 +59,7 @@ def reveal(campaign: Campaign, version: str) -> Revealed:
     """
     from curation.release.build import revealed_files
 
-    path = gold_file(campaign, version)
-    if not path.exists():
-        raise _no_golds(campaign, version)
-    golds = sorted(read_golds(path), key=lambda gold: gold.id)
-    for place in _public(campaign, version):
-        _check_sums(place)
-        _check_proved(place, path, golds)
+    golds = proved_golds(campaign, version)
     contents = _contents(campaign, version, golds)
     name, says = campaign.settings.campaign.name, warning(campaign)
     content = revealed_files(golds, contents, name=name, warning=says)
@@ -84,6 +78,23 @@ def reveal(campaign: Campaign, version: str) -> Revealed:
     finally:
         results.discard()
     return Revealed(folder, len(golds), len(contents.cats))
+
+
+def proved_golds(campaign: Campaign, version: str) -> list[HiddenGold]:
+    """The hidden CATs of a version with their gold labels, in the order of their public ids.
+
+    Raises:
+        CurationError: the version has no hidden gold labels; a file is missing, damaged or was
+            changed; or a commitment does not hold.
+    """
+    path = gold_file(campaign, version)
+    if not path.exists():
+        raise _no_golds(campaign, version)
+    golds = sorted(read_golds(path), key=lambda gold: gold.id)
+    for place in _public(campaign, version):
+        check_sums(place)
+        _check_proved(place, path, golds)
+    return golds
 
 
 def _contents(campaign: Campaign, version: str, golds: Sequence[HiddenGold]) -> Contents:
@@ -131,8 +142,12 @@ def _public(campaign: Campaign, version: str) -> list[Path]:
     return there
 
 
-def _check_sums(place: Path) -> None:
-    """Check that a public folder has the files that its checksums list, unchanged."""
+def check_sums(place: Path) -> None:
+    """Check that a folder has the files that its checksums list, unchanged.
+
+    Raises:
+        CurationError: it has not.
+    """
     path = place / SUMS
     if not path.is_file():
         raise CurationError(f"{path}: no such file", "put back the folder as you published it")

@@ -66,8 +66,7 @@ def check_name(name: str) -> None:
 
 def planned_rounds(campaign: Campaign) -> list[str]:
     """Names of the rounds that were opened here, with or without answers, oldest first."""
-    rounds = [read_round(campaign, p.parent.name) for p in campaign.rounds.glob("*/round.json")]
-    return [r.name for r in sorted(rounds, key=lambda r: (r.opened_at or "9", r.name))]
+    return [round.name for round in map_rounds(campaign)]
 
 
 def is_pilot(name: str) -> bool:
@@ -97,9 +96,9 @@ def read_round(campaign: Campaign, name: str) -> Round:
         )
     where, fix = f"{path}, field 'name'", "put the file back as it was"
     try:
-        read_json(path)  # names the line of a damaged file
         round = Round.model_validate_json(read_bytes(path))
     except ValidationError as error:
+        read_json(path)  # names the line of a damaged file
         where = f"{path}, field {'.'.join(map(str, error.errors()[0]['loc']))!r}"
         raise CurationError(f"{where}: {error.errors()[0]['msg']}", fix) from None
     if round.name != name:
@@ -134,7 +133,8 @@ def the_round(campaign: Campaign, name: str | None) -> Round:
 
 def map_rounds(campaign: Campaign) -> list[Round]:
     """All rounds that were opened here, oldest first."""
-    return [read_round(campaign, name) for name in planned_rounds(campaign)]
+    rounds = [read_round(campaign, p.parent.name) for p in campaign.rounds.glob("*/round.json")]
+    return sorted(rounds, key=lambda r: (r.opened_at or "9", r.name))
 
 
 def neutral_rounds(campaign: Campaign) -> dict[str, bool]:

@@ -1,0 +1,43 @@
+"""The files that a board begins with, and what its owner reads about opening and closing sets."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from curation.files import CurationError
+from curation.formats.toml_files import shipped_table, toml_value
+from curation.pages.board.about import SETTINGS, BoardSettings, SetFacts
+
+HERE = Path(__file__).parent / "templates"
+CHECK, README = ".github/workflows/check.yml", "README.md"
+_TEXTS = shipped_table("board", "owner.toml")
+
+
+def says(name: str, **values: Any) -> str:
+    """A text of ``data/board/owner.toml`` with these values."""
+    return str(_TEXTS["says"][name]).format(**values)
+
+
+def refused(code: str, **values: Any) -> CurationError:
+    """An error of ``data/board/owner.toml`` with these values."""
+    return CurationError(*(text.format(**values) for text in _TEXTS["refused"][code]))
+
+
+def files(settings: BoardSettings, facts: SetFacts) -> Iterator[tuple[str, bytes]]:
+    """Settings, README, the check for a forge, what git leaves out: path and content of each."""
+    yield SETTINGS, rendered(SETTINGS, settings, facts)
+    yield README, rendered(README, settings, facts)
+    yield CHECK, (HERE / "check.yml").read_bytes()
+    yield ".gitignore", b"/scores/\n.*.tmp\n"  # scores of submitters, files of killed commands
+
+
+def rendered(name: str, settings: BoardSettings, facts: SetFacts) -> bytes:
+    """A file from its template. The README depends on whether the test set is sealed."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    place = FileSystemLoader(HERE)
+    made = Environment(loader=place, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    made.filters["toml"] = lambda value: Markup(toml_value(value))  # noqa: S704
+    made.keep_trailing_newline = True
+    return made.get_template(f"{name}.jinja").render(settings=settings, facts=facts).encode()

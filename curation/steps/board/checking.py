@@ -1,0 +1,98 @@
+"""Check files of submissions before they are merged: their place, their form, and what they say."""
+
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from curation.files import CurationError, digest, read_text
+from curation.formats.tables import read_json_lines
+from curation.pages.board.log import Refused, Scored, Waits
+from curation.pages.board.submission import (
+    REASONS,
+    SubmissionError,
+    problems,
+    read_file,
+)
+from curation.records import GOLDS, Cat, CatAssociation
+from curation.steps.board.folder import Board, TestSet
+
+
+def public_cats(test_set: TestSet) -> list[Cat]:
+    """The CATs of a test set as its board shows them; none if it is sealed.
+
+    Their gold labels are not known: each association has the label of its place in the file.
+
+    Raises:
+        CurationError: the file of the CATs was changed.
+    """
+    path = test_set.cats
+    if digest(path) != test_set.facts.sums.get(path.name):
+        raise CurationError(f"{path}: was changed", "restore it from version control")
+    if test_set.facts.hide == "all":
+        return []
+    cats = []
+    for _, row in read_json_lines(read_text(path), path):
+        options = zip(row["options"], GOLDS, strict=True)
+        a, b, c = (CatAssociation(id=o["id"], sentence=o["sentence"], gold=g) for o, g in options)
+        names = {name: row[name] for name in ("id", "kind", "domain", "target", "context")}
+        of = {"term": row["target"], "family": row["target"], "split": "test"}
+        cats.append(Cat(**names, **of, associations=(a, b, c)))
+    return cats
+
+
+def association_ids(test_set: TestSet) -> frozenset[str]:
+    """The ids of all associations of a test set; none if it is sealed."""
+    return frozenset(each.id for cat in public_cats(test_set) for each in cat.associations)
+
+
+def check_files(
+    board: Board, names: Sequence[str], *, proposal: bool = False
+) -> dict[str, list[SubmissionError]]:
+    """Whether files would be accepted by a board.
+
+    Args:
+        board: the board.
+        names: paths of files, from the current folder.
+        proposal: they are all paths that a proposal changes, so each must be a new file of the
+            board's ``submissions/``.
+
+    Returns:
+        For each name, as it can be printed on one line, the first problem of each sort; none if the
+        file would be accepted.
+
+    Raises:
+        CurationError: no test set is open, or the board is damaged.
+    """
+    test_set = board.open_set
+    fits = (board.settings, test_set.facts, association_ids(test_set))
+    entries = [e for e in board.entries() if isinstance(e, Waits | Refused | Scored)]
+    logged = {entry.file: entry.submission for entry in entries}
+    scored = (e for e in entries if isinstance(e, Scored) and e.version == test_set.facts.version)
+    known = {(row.model, row.revision, row.profile): row.file for row in scored}
+    found: dict[str, list[SubmissionError]] = {}
+    for name in names:
+        shown = name if name.isprintable() else ascii(name)
+        path = Path(os.path.abspath(name))  # noqa: PTH100 - resolve() would follow links
+        inside = path.parent == Path(os.path.abspath(board.submissions))  # noqa: PTH100
+        try:
+            if proposal and (not inside or ".." in Path(name).parts):
+                raise _error("outside", shown)
+            if proposal and not os.path.lexists(path):
+                raise _error("removed", shown)
+            data = read_file(path, shown)
+            if inside and logged.get(path.name, "") not in ("", sha256(data).hexdigest()):
+                raise _error("changed", shown)
+        except SubmissionError as error:
+            found[shown] = [error]
+            continue
+        submission, found[shown] = problems(data, shown, *fits)
+        if submission:
+            key = (submission.model, submission.revision, submission.profile)
+            if (twin := known.setdefault(key, path.name)) != path.name:
+                found[shown].append(_error("already_submitted", f"{shown} and {twin}"))
+    return found
+
+
+def _error(code: str, shown: str) -> SubmissionError:
+    return SubmissionError(code, f"{shown}: {REASONS[code]['says']}")

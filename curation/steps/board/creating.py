@@ -1,0 +1,297 @@
+"""Make a board from a release with a hidden test set; close its test set and open the next one."""
+
+import os
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import date, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from curation.campaign import Campaign
+from curation.files import beside, digest, dump_json, read_bytes, read_text, sweep, sync, writing
+from curation.formats.toml_files import with_setting
+from curation.models.rules import PROFILES
+from curation.pages.board import opening
+from curation.pages.board.about import SETTINGS, Baseline, BoardSettings, SetFacts
+from curation.pages.board.log import Closed, Opened, Scored, chained
+from curation.pages.board.opening import refused
+from curation.records import KINDS
+from curation.release import facts as release
+from curation.release.contents import SEALED, SUMS
+from curation.release.data_files import flat_path
+from curation.release.hidden import numbers
+from curation.steps.board.folder import CATS, FACTS, Board, keep_head, open_board, owner_folder
+from curation.steps.release.hidden import nearly_the_same
+from curation.steps.release.history import BuiltVersion, History, texts_of
+from curation.steps.release.revealing import check_sums, proved_golds, reveal
+from curation.steps.release.versions import ANONYMOUS, REVEALED
+from curation.text.times import now
+from curation.work.manifest import file_names
+
+
+def today() -> date:
+    """The day in UTC."""
+    return date.fromisoformat(now()[:10])
+
+
+def create(campaign: Campaign, root: Path, version: str, **given: Any) -> Board:
+    """Make the folder of a board, whole or not at all, and its owner's folder in the campaign.
+
+    Args:
+        campaign: the campaign; its lock is held.
+        root: the folder to make.
+        version: the release whose hidden test set is opened.
+        given: settings of ``board.toml``, as in ``BoardSettings``. By default the name is that of
+            the dataset, the contact that of the release, the only profile ``default``; the test set
+            is to be closed in half a year, and the board ends in two years.
+
+    Raises:
+        CurationError: the folder exists or is in the campaign; a setting is wrong; or the version
+            cannot be opened, see ``new_set``.
+    """
+    root = root.absolute()
+    if os.path.lexists(root):
+        raise refused("exists", root=root)
+    if root.resolve().is_relative_to(campaign.root.resolve()):
+        raise refused("inside", root=root)
+    facts, content = new_set(campaign, version)
+    settings = _settings(campaign, facts, given)
+    sets = {f"sets/{version}/{name}": data for name, data in content.items()}
+    log = {"results/log.jsonl": chained([], [_opened(facts)])[0]}
+    start = dict(opening.files(settings, facts))
+    owner = campaign.boards / settings.id
+    owner.mkdir(parents=True, mode=0o700)
+    _put_folder(root, {**start, **sets, **log, "submissions/.gitkeep": b""})
+    keep_head(made := open_board(root), owner)
+    return made
+
+
+def _settings(campaign: Campaign, facts: SetFacts, given: Mapping[str, Any]) -> BoardSettings:
+    about = BuiltVersion(campaign.releases / facts.version).facts
+    usual = {"name": facts.dataset, "contact": about and about.statement.contact}
+    ends = {"rotates": today() + timedelta(183), "expires": today() + timedelta(731)}
+    own = {"id": secrets.token_hex(8), "profiles": ("default",), **usual, **ends, **given}
+    try:
+        settings = BoardSettings.model_validate(own)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise refused("setting", option=first["loc"][0], why=first["msg"]) from None
+    if unknown := [name for name in settings.profiles if name not in PROFILES]:
+        why = f"no profile {unknown[0]!r}; there are {', '.join(PROFILES)}"
+        raise refused("setting", option="profile", why=why)
+    if settings.rows is not None and not 0 < settings.rows <= (facts.rows or 0):
+        raise refused("rows", facts=facts)
+    _check_days(settings)
+    return settings
+
+
+def _check_days(settings: BoardSettings) -> None:
+    if not today() < settings.rotates <= settings.expires:
+        raise refused("days", rotates=settings.rotates, expires=settings.expires)
+
+
+def _put_folder(folder: Path, content: Mapping[str, bytes]) -> None:
+    """Write a folder, which appears as a whole: its files by path."""
+    sweep(folder.parent, below=False)
+    staged = beside(folder)
+    try:
+        for path, data in content.items():
+            with writing(staged / path) as file:
+                file.write(data)
+        staged.rename(folder)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+    sync(folder.parent)
+
+
+# --- test sets ----------------------------------------------------------------------------------
+
+
+def new_set(
+    campaign: Campaign, version: str, *, after: str = ""
+) -> tuple[SetFacts, dict[str, bytes]]:
+    """A test set for a board, from the built folder of a version.
+
+    Args:
+        campaign: the campaign.
+        version: the version.
+        after: a version that is revealed before the test set is opened.
+
+    Returns:
+        Its facts, and the files of its folder by name.
+
+    Raises:
+        CurationError: the version is not built, has no hidden test set, is revealed, damaged, or
+            shares CATs with public ones; its gold labels are lost; or it can have no rows.
+    """
+    history, place = History(campaign), BuiltVersion(campaign.releases / version)
+    built = [each.folder.name for each in history.built]
+    if f"{version.removesuffix(ANONYMOUS)}{ANONYMOUS}" in built and not place.folder.is_dir():
+        raise refused("anonymous", version=version)
+    if version not in built or version.endswith(ANONYMOUS):
+        raise refused("not_built", version=version, built=", ".join(built))
+    if not (facts := place.facts) or not facts.hidden:
+        raise refused("not_hidden", version=version)
+    if history.revealed(version):
+        raise refused("revealed", version=version)
+    golds = proved_golds(campaign, version)
+    public = history.public | numbers.names(history.golds(after) if after in history.files else ())
+    if place.is_sealed:  # with texts, its scores would give away gold labels
+        public |= {texts_of(cat) for each in history.built for cat in each.cats}
+    if known := sum(bool(numbers.names([gold]) & public) for gold in golds):
+        raise refused("known", version=version, count=known)
+    paths = (place.folder / flat_path(kind, "test") for kind in KINDS)
+    data = b"".join(read_bytes(path) for path in paths if path.exists())
+    data = read_bytes(place.folder / SEALED) if place.is_sealed else data
+    name, kinds = SEALED if place.is_sealed else CATS, Counter(gold.kind for gold in golds)
+    about = SetFacts(
+        version=version,
+        dataset=facts.name,
+        language=facts.language,
+        hide="all" if place.is_sealed else "labels",
+        cats=len(golds),
+        terms=len({(gold.bias_type, gold.target) for gold in golds}),
+        kinds={kind: kinds[kind] for kind in KINDS if kinds[kind]},
+        rows=None if place.is_sealed else _rows(history, facts, after),
+        baselines=tuple(_pinned(base) for base in facts.baselines if base.rows),
+        sums={name: sha256(data).hexdigest()},
+    )
+    return about, {name: data, FACTS: dump_json(about.model_dump())}
+
+
+def _rows(history: History, facts: release.Facts, after: str) -> int:
+    """How many rows a test set with hidden labels gets, once ``after`` is revealed."""
+    version, dev = facts.version, numbers.dev_cats(facts)
+    golds = history.hidden
+    for other, count in nearly_the_same(history, version, golds[version]):
+        if other != after:
+            raise refused("near", version=version, other=other, count=count)
+    given = history.given(golds)
+    if not (rows := numbers.rows(version, golds, given, dev=dev)):
+        cats = len(golds[version])
+        raise refused("too_few", version=version, cats=cats, dev=dev, given=len(given))
+    return rows
+
+
+def _pinned(base: release.Baseline) -> Baseline:
+    """A baseline on all test CATs if its ss there is public, else on all dev CATs."""
+    whole = {row.split: row for row in sorted(base.rows, key=lambda row: row.cats)}
+    public = [row for row in whole.values() if row.split == "dev" or row.ss is not None]
+    row = max(public or whole.values(), key=lambda row: row.split)  # test, then dev
+    shown = row.model_dump(include=set(Baseline.model_fields))
+    return Baseline(**{**shown, "says": base.says})
+
+
+def _opened(facts: SetFacts) -> Opened:
+    content = sha256(dump_json(facts.model_dump())).hexdigest()
+    return Opened(date=str(today()), version=facts.version, facts=content)
+
+
+# --- rotate -------------------------------------------------------------------------------------
+
+
+def rotate(
+    board: Board,
+    campaign: Campaign,
+    *,
+    release: str = "",
+    rotates: date | None = None,
+    agree: Callable[[str], None] = lambda version: None,
+) -> str:
+    """Close and reveal the open test set of a board, then open the next one.
+
+    All that could stop it is checked first. If it is killed, run it again with the same arguments:
+    a test set that is closed stays closed, and nothing is closed if ``release`` is open already.
+
+    Args:
+        board: the board. Open it again afterwards.
+        campaign: its owner's campaign; its lock is held.
+        release: the version whose test set is opened; empty for none.
+        rotates: when that one is to be closed; None leaves ``board.toml`` as it is.
+        agree: called with the version before its gold labels are revealed; may raise.
+
+    Returns:
+        The version that was closed; empty if none was.
+
+    Raises:
+        CurationError: «board score» was killed, a file of the open test set was changed, the
+            scores of a row are lost, or the next version cannot be opened.
+    """
+    owner, settings, closes = owner_folder(board, campaign), board.settings, board.open_version
+    keep_head(board, owner)
+    if (owner / "plan.json").exists():
+        raise refused("score_first", path=owner / "plan.json")
+    if rotates:
+        _check_days(settings.model_copy(update={"rotates": rotates}))
+    closes = "" if closes == release else closes
+    scores = _scores(board, owner) if closes else {}
+    is_new = release and release != board.open_version
+    new = new_set(campaign, release, after=closes) if is_new else None
+    if closes:
+        agree(closes)
+    sweep(board.root)
+    if closes:
+        _close(board, campaign, scores)
+    if rotates:
+        text = with_setting(read_text(board.root / SETTINGS), "", "rotates", rotates)
+        with writing(board.root / SETTINGS) as file:
+            file.write(text.encode())
+    if new:
+        _open(board, *new)
+    keep_head(board, owner)
+    return closes
+
+
+def _scores(board: Board, owner: Path) -> dict[str, bytes]:
+    """The scores of each row of the open test set if it is sealed, by file name.
+
+    The files of the set are checked, too: its gold labels will be proved against them.
+    """
+    place, version = board.open_set, board.open_version
+    for name, sha in place.facts.sums.items():
+        if digest(place.folder / name) != sha:
+            raise refused("changed", path=place.folder / name)
+    own = (e for e in board.entries() if isinstance(e, Scored) and e.version == version)
+    rows = {row.scores for row in own if place.facts.hide == "all"}
+    files = {sha: owner / "rows" / f"{sha}.jsonl" for sha in sorted(rows)}
+    if lost := [path for sha, path in files.items() if digest(path) != sha]:
+        raise refused("row_lost", path=lost[0])
+    return {path.name: read_bytes(path) for path in files.values()}
+
+
+def _close(board: Board, campaign: Campaign, scores: Mapping[str, bytes]) -> None:
+    """Reveal the open test set in the campaign, copy it to the board, and say so in the log."""
+    version, folder = board.open_version, board.open_set.folder
+    source = campaign.releases / f"{version}{REVEALED}"
+    if source.is_dir():  # it may be published: it stays as it is
+        check_sums(source)
+    else:
+        reveal(campaign, version)
+    revealed = {name: read_bytes(source / name) for name in file_names(source)}
+    for place, content in ((folder / "revealed", revealed), (folder / "scores", scores)):
+        shutil.rmtree(place, ignore_errors=True)  # of a rotation that was killed
+        if content:
+            _put_folder(place, content)
+    proof = sha256(revealed[SUMS]).hexdigest()
+    board.append([Closed(date=str(today()), version=version, revealed=proof)])
+
+
+def _open(board: Board, facts: SetFacts, content: Mapping[str, bytes]) -> None:
+    """Write the folder of a test set, adapt the README to its kind, and say so in the log."""
+    place, path = board.root / "sets" / facts.version, board.root / opening.README
+    shutil.rmtree(place, ignore_errors=True)  # of a rotation that was killed
+    _put_folder(place, content)
+    *_, last = (entry.version for entry in board.entries() if isinstance(entry, Opened))
+    old, new = (
+        opening.rendered(opening.README, board.settings, each)
+        for each in (board.test_set(last).facts, facts)
+    )
+    if digest(path) == sha256(old).hexdigest():  # the owner has not changed it
+        with writing(path) as file:
+            file.write(new)
+    board.append([_opened(facts)])

@@ -1,0 +1,157 @@
+"""``board score`` is killed again and again: nothing is lost or doubled, the log is the same."""
+
+import os
+import signal
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from curation.files import dump_line, read_records
+from curation.pages.board.log import Refused, Scored, Waits, read_log
+from curation.pages.board.values import values
+from curation.release.hidden.numbers import GivenOut
+from curation.settings import Hide
+from curation.steps.board import scoring
+from curation.steps.board.folder import Board
+from curation.steps.board.scoring import PLAN, ROWS, score
+from support.hosting import BOARD_ID, TODAY, Hosted, host, score_here, submission, submit
+from support.strike import KilledError, strike
+
+FIRST, LAST = 11, 27  # touches of the disk: after the lock is taken; the last of the shortest run
+ENDS = Scored | Refused | Waits
+EXPECTED = {
+    # Of 200, every seventh is not approved: 28. Of the 172 others, every fifth lacks a score: 35.
+    "labels": {"refused": 35, "scored": 80, "waits": 57},
+    # Of 60, 8 are not approved, 12 others are refused, and every third model has a run.
+    "all": {"refused": 12, "scored": 13, "waits": 28},
+}
+
+
+def in_a_fork(hosted: Hosted, before: Callable[[], None]) -> int:
+    """Score in a process of its own; gives the signal that ended it, or 0."""
+    with warnings.catch_warnings():  # Python 3.12 warns of forks beside threads
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            before()
+            with hosted.campaign.lock():
+                score(hosted.board, hosted.campaign, today=TODAY)
+            code = 0
+        finally:
+            os._exit(code)
+    return -os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def contents(hosted: Hosted, total: int) -> Iterator[Mapping[str, object]]:
+    """Submissions: every fifth lacks a score, every seventh is not approved."""
+    scores = hosted.scores()
+    lacks = dict(list(scores.items())[1:])
+    sealed = hosted.board.open_set.facts.hide == "all"
+    for number in range(total):
+        own = (lacks if number % 5 == 4 else scores) if not sealed else None
+        about = {"by": "Eve Example"} if number % 7 == 6 else {}
+        about |= {"revision": "§"} if sealed and number % 5 == 4 else {}
+        yield submission(hosted, own, model=f"a/m{number}", **about)
+
+
+def arrive(hosted: Hosted, some: Sequence[Mapping[str, object]]) -> None:
+    """Submissions come in; on a sealed board, the owner has scored every third model."""
+    for path in submit(hosted, *some):
+        number = int(path.stem) - 1
+        if hosted.board.open_set.facts.hide == "all" and number % 3 == 0:
+            score_here(hosted, hosted.scores(), model=f"a/m{number}")
+
+
+def owned(hosted: Hosted) -> dict[str, bytes]:
+    """What must be the same: the log, the ledger, and the owner's copies of scores."""
+    folder = hosted.campaign.boards / BOARD_ID
+    assert not (folder / PLAN).exists()
+    paths = [hosted.board.log, hosted.campaign.releases / "given-out.jsonl"]
+    paths += sorted((folder / ROWS).glob("*"))
+    return {path.name: path.read_bytes() for path in paths if path.exists()}
+
+
+def check_whole(hosted: Hosted) -> None:
+    """No row is shown whose value is not in the ledger, and no submission is there twice."""
+    entries = read_log(hosted.board.log)[0]
+    ledger = read_records(hosted.campaign.releases / "given-out.jsonl", GivenOut, missing_ok=True)
+    names = {value.name for value in ledger}
+    assert len(names) == len(ledger)
+    ends = [entry for entry in entries if isinstance(entry, Scored | Refused)]
+    assert len({entry.file for entry in ends}) == len(ends)
+    for row in entries:
+        if isinstance(row, Scored) and row.values.kinds == {}:
+            assert any(f" {row.model} " in name for name in names)
+
+
+@pytest.mark.parametrize(("hide", "number", "kills"), [("labels", 200, 50), ("all", 60, 15)])
+def test_killed_fifty_times_during_two_hundred_submissions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hide: Hide, number: int, kills: int
+) -> None:
+    whole, killed = (
+        host(tmp_path / name, hide=hide, cats=12, terms=3, rows=80) for name in ("whole", "killed")
+    )
+    row = values(whole.cats, whole.scores(), hide=hide)
+    # All models have the same scores, so that their rows need not be computed again in each fork.
+    monkeypatch.setattr(scoring, "values", lambda cats, scores, hide: row)
+    monkeypatch.setattr(scoring, "results", lambda table, model: {})
+    monkeypatch.setattr(scoring, "of_results", lambda result, hide: row)
+    made = list(contents(whole, number))
+    arrive(whole, made)
+    assert in_a_fork(whole, lambda: None) == 0
+    draw, size = Random(hide), number // kills
+    for start in range(0, number, size):
+        arrive(killed, made[start : start + size])
+        moment = strike(killed.campaign.root, killed.board.root, at=draw.randint(FIRST, LAST))
+        assert in_a_fork(killed, moment) == signal.SIGKILL
+        check_whole(killed)
+    assert in_a_fork(killed, lambda: None) == 0
+    check_whole(killed)
+    assert owned(killed) == owned(whole)
+    last = {e.file: e.what for e in read_log(killed.board.log)[0] if isinstance(e, ENDS)}
+    assert Counter(last.values()) == EXPECTED[hide]
+
+
+def test_a_plan_is_completed_as_it_was_also_on_another_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosted = host(tmp_path, cats=12, terms=3, rows=1)
+    submit(hosted, *(submission(hosted, hosted.scores(), model=name) for name in ("a/m1", "a/m2")))
+
+    def killed(*_: object) -> None:
+        raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Board, "append", killed)
+        with pytest.raises(KilledError):
+            scoring.score(hosted.board, hosted.campaign, today=TODAY)
+    given = (hosted.campaign.releases / "given-out.jsonl").read_bytes()
+    # Without the plan, this one would come first and take the only row.
+    (first,) = submit(hosted, submission(hosted, hosted.scores(), model="a/m3"))
+    first.rename(first.with_name("000.json"))
+    found = scoring.score(hosted.board, hosted.campaign, today=TODAY + timedelta(1))
+    assert [(each.file, each.outcome, each.place) for each in found] == [
+        *(("001.json", "scored", None), ("002.json", "waits", 1), ("000.json", "waits", 2)),
+    ]
+    lines = [(e.what, e.date) for e in read_log(hosted.board.log)[0][1:]]
+    assert lines == [*(("scored", "2026-11-26"), ("waits", "2026-11-26"), ("waits", "2026-11-27"))]
+    assert (hosted.campaign.releases / "given-out.jsonl").read_bytes() == given
+
+
+def test_a_plan_before_other_lines_is_made_again(tmp_path: Path) -> None:
+    hosted = host(tmp_path, cats=12, terms=3)
+    submit(hosted, submission(hosted, hosted.scores()))
+    plan = scoring.Plan(head="a" * 64, entries=(hosted.board.entries()[0],), given=())
+    path = hosted.campaign.boards / BOARD_ID / PLAN
+    path.write_bytes(dump_line(plan))
+    (found,) = scoring.score(hosted.board, hosted.campaign, today=TODAY)
+    assert found.outcome == "scored"
+    assert [e.what for e in hosted.board.entries()] == ["opened", "scored"]
+    assert not path.exists()
