@@ -50,8 +50,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     selection.mark(items)
 
 
-def pytest_collection_finish() -> None:
-    gc.freeze()  # modules stay: collections need not look at them, nor forks copy them
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    gc.disable()
+    ended = yield
+    gc.freeze()  # modules stay: no garbage collection needs to look at them, no fork to copy them
+    gc.enable()
+    return ended
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -16,7 +16,11 @@ import pytest
 from jsonschema import Draft7Validator
 
 from curation.pages.board import every_eval
+from curation.settings import Hide
+from curation.steps.board.building import build
+from curation.steps.board.scoring import score
 from support import environments
+from support.hosting import TODAY, host, score_here, submission, submit
 
 PACKAGE = ("every-eval-ever==0.3.0",)
 NEEDED = ("pydantic==2.14.4", "PyYAML==6.0.4", "requests==2.34.2", "rich==14.3.4")
@@ -279,3 +283,22 @@ def test_the_package_refuses_planted_faults(theirs: Path, tmp_path: Path) -> Non
     for (_, says), report in zip(FAULTS, reports, strict=True):
         assert report["valid"] is False
         assert says in " ".join(error["msg"] for error in report["errors"])
+
+
+@pytest.mark.environment
+@pytest.mark.parametrize("hide", ["labels", "all"])
+def test_the_package_accepts_the_files_of_a_built_board(
+    theirs: Path, tmp_path: Path, hide: Hide
+) -> None:
+    hosted = host(tmp_path, hide=hide)
+    for seed, model in enumerate(("org/one", "org/two")):
+        scores = hosted.scores(seed)
+        submit(hosted, submission(hosted, scores if hide == "labels" else None, model=model))
+        if hide == "all":
+            score_here(hosted, scores, model=model)
+    score(hosted.board, hosted.campaign, today=TODAY)
+    build(hosted.board)
+    files = sorted(map(str, (hosted.board.root / every_eval.FOLDER).rglob("*.json")))
+    assert len(files) == 2
+    command = [str(theirs), "-P", "-m", "every_eval_ever", "validate", *files]
+    assert subprocess.run(command, check=False).returncode == 0

@@ -14,6 +14,7 @@ from curation.files import dump_line
 from curation.pages.board.log import Closed, Opened, Scored
 from curation.pages.board.values import values
 from curation.release.hidden import commitments, numbers
+from curation.steps.board.creating import rotate
 from curation.steps.board.folder import Board, keep_head, open_board
 from support.commands import Ran
 from support.expected import has
@@ -146,7 +147,7 @@ def test_a_killed_rotation_comes_to_the_same_end(unseen: Opening, tmp_path: Path
     seen = times(done.desk.run, done.words(*more), *places, seen=True)
     assert seen > 20
     end = files(done.root)
-    for at in {*range(2, seen, 6), *range(seen - 8, seen + 1)}:  # the last ones are of the log
+    for at in {*range(2, seen, 9), *range(seen - 6, seen)}:  # the last ones are of the log
         own = unseen.copy(tmp_path / str(at))
         before = strike(own.desk.root, own.root, at=at, seen=True)
         died = own.rotate(*more, before=before)
@@ -183,6 +184,19 @@ def test_an_older_copy_of_a_board_is_not_rotated(unseen: Opening, tmp_path: Path
     older = Opening(own.desk, Path(shutil.copytree(own.root, tmp_path / "older")))
     own.does("--release", "0.2.0")
     older.refuses("log.jsonl: lacks lines that you have written: it is an older copy")
+
+
+def test_nothing_is_revealed_without_a_yes(unseen: Opening, tmp_path: Path) -> None:
+    own = unseen.copy(tmp_path)
+    before = files(own.root)
+
+    def no(version: str) -> None:
+        raise ValueError(version)
+
+    with own.desk.campaign.lock(), pytest.raises(ValueError, match=r"^0\.1\.0$"):
+        rotate(own.board, own.desk.campaign, release="0.2.0", agree=no)
+    assert files(own.root) == before
+    assert not own.desk.revealed.exists()
 
 
 def test_a_changed_readme_stays(unseen: Opening, tmp_path: Path) -> None:

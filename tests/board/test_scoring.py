@@ -8,11 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from curation.files import CurationError, dump_line, read_records
+from curation.files import CurationError, dump_json, dump_line, read_records
 from curation.pages.board.log import NONE, Entry, Rechecked, Refused, Scored, Waits, read_log
 from curation.pages.board.values import values
-from curation.records import Rejection
+from curation.records import PAIRS, Comparison, Rejection
 from curation.release.hidden.numbers import GivenOut, fingerprint
+from curation.scores.asking import cat_digest
 from curation.steps.board.folder import open_board
 from curation.steps.board.scoring import Outcome, score
 from curation.steps.release.history import History
@@ -272,6 +273,38 @@ def test_a_sealed_set_shows_the_command_and_takes_complete_runs(tmp_path: Path) 
     assert sha256(kept.read_bytes()).hexdigest() == rows["001.json"].scores
     assert kept.stat().st_mode & 0o777 == 0o600
     assert ledger(hosted) == []
+
+
+def test_a_chat_model_has_comparisons_instead_of_scores(tmp_path: Path) -> None:
+    hosted = host(tmp_path, hide="all", cats=12, terms=3)
+    setting(hosted, '["default"]', '["default", "choice"]')
+    rules = {"intrasentence": "choice", "intersentence": "choice"}
+    about = {"profile": "choice", "rules": rules, "revision": "b" * 40}
+    submit(hosted, submission(hosted, None, model="a/chat", **about))
+    assert shlex.split(settled(hosted)["001.json"].fix)[3:7] == [
+        *("chat:a/chat", f"--revision={'b' * 40}", "--profile", "choice")
+    ]
+    folder = hosted.campaign.boards / BOARD_ID / "scores" / "a--chat" / "choice"
+    folder.mkdir(parents=True)
+    run = {"model": "a/chat", "family": "chat", "revision": "b" * 40, "rules": rules}
+    (folder / "run.json").write_bytes(dump_json(run))
+    made = [
+        Comparison(
+            model="a/chat", rule="choice", cat=cat.id, pair=pair, won=won, split=0.0,
+            replicates=1, asked=cat_digest(cat),
+        )
+        for cat in hosted.cats
+        for pair, won in zip(PAIRS, (1.0, 1.0, 0.5), strict=True)
+    ]  # fmt: skip
+    (folder / "comparisons.jsonl").write_bytes(b"".join(map(dump_line, made[1:])))
+    assert settled(hosted)["001.json"].outcome == "waits"  # one comparison has no answer yet
+    (folder / "comparisons.jsonl").write_bytes(b"".join(map(dump_line, made)))
+    row = settled(hosted)["001.json"].values
+    assert row
+    assert (row.overall.lms, row.overall.ss, row.overall.icat) == (100, 50, 100)
+    kept = hosted.campaign.boards / BOARD_ID / "rows"
+    (path,) = kept.iterdir()
+    assert path.read_bytes() == (folder / "comparisons.jsonl").read_bytes()
 
 
 def test_the_command_shows_outcomes(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ import curation
 from curation import __main__ as entry
 from curation.decisions import agreement
 from curation.steps.release import quality
+from curation.steps.scores import runs
 
 ROOT = Path(__file__).parents[2]
 
@@ -114,7 +115,8 @@ def load() -> None:
         importlib.import_module(name)
     typer.main.get_command = cache(typer.main.get_command)
     typer.main.get_command(curation.cli.app)
-    for module, name in ((agreement, "measured"), (quality, "baseline_results")):
+    baselines = "baseline_results"
+    for module, name in ((agreement, "measured"), (quality, baselines), (runs, baselines)):
         setattr(module, name, _once(getattr(module, name)))
 
 

@@ -4,7 +4,7 @@ from hashlib import sha256
 from typing import Any
 
 from curation.pages.board.about import Baseline, SetFacts
-from curation.pages.board.log import Cell, Rechecked, Scored, Values
+from curation.pages.board.log import Cell, Rechecked, Scored, Values, chained
 from support.hosting import Hosted
 
 BASELINES = (
@@ -78,7 +78,12 @@ def rechecked(row: Scored, day: int = 2, *, agrees: bool = True) -> Rechecked:
 
 
 def with_baselines(hosted: Hosted) -> SetFacts:
-    """The facts of a board's test set with baselines; they are written, too."""
-    facts = hosted.board.open_set.facts.model_copy(update={"baselines": BASELINES})
-    (hosted.board.open_set.folder / "set.json").write_bytes(facts.model_dump_json().encode())
+    """The facts of a new board's test set with baselines; they are written, too."""
+    board = hosted.board
+    opened, path = board.entries()[0], board.open_set.folder / "set.json"
+    facts = board.open_set.facts.model_copy(update={"baselines": BASELINES})
+    path.write_bytes(facts.model_dump_json().encode())
+    digest = sha256(path.read_bytes()).hexdigest()
+    lines = chained([], [opened.model_copy(update={"facts": digest})])
+    board.log.write_bytes(b"".join(lines))
     return facts
