@@ -159,7 +159,7 @@ def followed(
     page = (tmp_path / "board/index.html").read_text("utf-8")
     assert all(row["model"] in page for row in ranking["rows"])
     files = list((tmp_path / "board/results/every_eval_ever").rglob("*.json"))
-    assert len(files) == sum(isinstance(entry, Scored) for entry in entries)
+    assert len(files) == sum(entry.what == "scored" for entry in entries)
     return someone, ranking["rows"]
 
 
