@@ -5,8 +5,9 @@ A campaign of made-up CATs is imported and released with hidden labels. Then eve
 made-up predictions of three models, score, build, rotate and verify. How long models take is
 measured by ``benchmarks/scoring.py``.
 
-Limit: all commands of the board together take at most four times as long as ``release build`` in
-the same run. Seconds are those of processors, so that other work on the machine does not count.
+Limit: all commands of the board together take at most twice as long as ``release build`` in the
+same run; with --quick at most four times, because the start of ten processes counts more. Seconds
+are those of processors, so that other work on the machine does not count.
 
     python benchmarks/board.py [--cats 5400] [--quick]
 
@@ -23,7 +24,7 @@ from release import run
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support import publishing
 
-QUICK, TERMS, LIMIT = 400, 24, 4.0
+QUICK, TERMS = 400, 24
 MODELS = ("small", "tall", "wide")
 NAME = "Ann Example"
 
@@ -74,7 +75,7 @@ def main() -> None:
     parser.add_argument("--cats", type=int, default=5400)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} CATs")
     given = parser.parse_args()
-    cats = QUICK if given.quick else given.cats
+    cats, limit = (QUICK, 4) if given.quick else (given.cats, 2)
     with tempfile.TemporaryDirectory() as folder:
         rows = measured(Path(folder), cats)
     (_, build, _), *others = rows
@@ -83,8 +84,8 @@ def main() -> None:
     for name, spent, wall in rows:
         print(f"{name:20}{spent:12.2f}{wall:9.2f}{spent / build:7.2f}")
     total = sum(spent for _, spent, _ in others)
-    print(f"{'the board':20}{total:12.2f}{'':9}{total / build:7.2f}  limit {LIMIT:.0f}")
-    sys.exit(total > LIMIT * build)
+    print(f"{'the board':20}{total:12.2f}{'':9}{total / build:7.2f}  limit {limit}")
+    sys.exit(total > limit * build)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ CATS_A_TERM = 10
 EXCHANGED = 0.15  # of the turned CATs, when an attacker climbs
 CATS = (177, 500, 1600, 2700, 3200, 4510, 6000, 12700)
 """Hidden CATs; 2,700 and 4,510 are about the smallest sets that get two and three rows."""
+SEALED = (200, 1000, 3200)
 ICAT = 2.0  # points: the limit of the gain in icat
 ROW_GAIN = 0.01  # of labels; in the last row it moves ss by as much and icat by twice as much
 WORST = 3  # attackers who gain most on few sets, and are measured again
@@ -101,7 +102,7 @@ def over_terms(term: Whole, values: NDArray[np.floating]) -> tuple[Floats, Whole
 
 
 def quantile(terms: Whole) -> Floats:
-    """Student's t of a 95 % interval over so many terms."""
+    """Student's t of a 95 % interval with this number of terms."""
     from scipy.special import stdtrit
 
     return np.asarray(stdtrit(terms - 1, 0.975))
@@ -123,7 +124,7 @@ def allowed(cats: int, effective: float) -> int:
 
     Args:
         cats: hidden CATs.
-        effective: so many CATs of equal weight would give as exact an ss.
+        effective: the number of CATs of equal weight that would give as exact an ss.
     """
     rows = math.floor(2 * math.pi * ROW_GAIN**2 * effective + 0.5)
     return min(budget(cats), max(1, rows))
@@ -303,7 +304,7 @@ def worked(job: Job) -> Floats:
 
 
 def effective(cats: int) -> float:
-    """How many CATs of equal weight are as good as so many on terms of unequal sizes."""
+    """How many CATs of equal weight are as good as these on terms of unequal sizes."""
     rng = np.random.default_rng(cats)
     term = rng.integers(0, max(4, cats // CATS_A_TERM), (cats, 50))
     weights = weights_of(term, np.ones(term.shape, bool))
@@ -372,10 +373,6 @@ def summary(values: Floats) -> tuple[float, float]:
 
 def tables(every: Sequence[Found]) -> Iterator[str]:
     """Both tables as lines."""
-
-    def columns(values: Sequence[tuple[float, float]]) -> str:
-        return "".join(f"{f'{mean:.2f} ± {error:.2f}':>15}" for mean, error in values)
-
     yield f"Gain in icat, in points; the limit is {ICAT:g}. Each way of few sets, its worst answers"
     yield ""
     names = "".join(f"{way:>7}" for way in WAYS)
@@ -392,6 +389,26 @@ def tables(every: Sequence[Found]) -> Iterator[str]:
         yield f"{one.cats:6}{one.rows:5}{columns(one.labels)}"
 
 
+def sealed(work: float, pool: ProcessPoolExecutor) -> Iterator[str]:
+    """The third table: exact rows of a sealed set, of which the best counts."""
+    counts = (10, 50)
+    yield "Gain in icat of the best of 10 and 50 exact rows of a sealed set"
+    yield ""
+    yield f"{'CATs':>6}{'coins, 10':>15}{'50':>15}{'ss 60, 10':>15}{'50':>15}"
+    for cats in SEALED:
+        jobs = [
+            Job(cats, count, "best", ss, share, size(cats, work * 300_000), rounded=False)
+            for ss, share in (("chance", 0.5), ("60", 0.25))
+            for count in counts
+        ]
+        yield f"{cats:6}{columns([summary(each[0]) for each in pool.map(worked, jobs)])}"
+
+
+def columns(values: Sequence[tuple[float, float]]) -> str:
+    """Means with standard errors, as columns."""
+    return "".join(f"{f'{mean:.2f} ± {error:.2f}':>15}" for mean, error in values)
+
+
 def main() -> None:
     """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
@@ -404,7 +421,7 @@ def main() -> None:
     start = time.perf_counter()
     with ProcessPoolExecutor(chosen.jobs, get_context("spawn")) as pool:
         every = [attacked(cats, chosen.work, pool) for cats in chosen.cats]
-    print("\n".join(tables(every)))
+        print("\n".join([*tables(every), "", *sealed(chosen.work, pool)]))
     print(f"{time.perf_counter() - start:.0f} s on {chosen.jobs} processors", file=sys.stderr)
 
 

@@ -4,12 +4,14 @@ Sets are drawn with numpy's generator, whose numbers are the same everywhere.
 """
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from curation.pages.board.values import values
+from curation.release.hidden import numbers
 from curation.stats.metrics import cell
 from support import attack
 from support.hosting import Hosted, host
@@ -83,6 +85,21 @@ def test_the_rows_of_a_test_set() -> None:
     sizes = (176, 177, 2387, 2388, 3978, 3979, 12_700)
     assert [tool.allowed(cats, cats) for cats in sizes] == [0, 1, 1, 2, 2, 3, 8]
     assert tool.effective(2700) == pytest.approx(2391, abs=1)  # ten CATs a term on average
+
+
+@pytest.mark.parametrize(
+    ("cats", "terms"), [(176, 176), (177, 9), (2387, 2387), (2388, 2388), (2600, 1300), (4510, 451)]
+)
+def test_the_rows_of_a_board_are_those_of_the_simulation(cats: int, terms: int) -> None:
+    sizes = np.bincount(np.arange(cats) % terms)
+    golds: Any = [
+        SimpleNamespace(
+            bias_type="hobby", target=f"{n % terms}", original=f"{n}", texts=(f"{n}",), sealed=False
+        )
+        for n in range(cats)
+    ]
+    found = numbers.rows("1", {"1": golds}, [], dev=cats // 3)
+    assert found == tool.allowed(cats, terms**2 / (1 / sizes).sum())
 
 
 def test_one_row_gains_nothing() -> None:

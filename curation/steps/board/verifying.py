@@ -220,7 +220,7 @@ class _Check:
         shown, found = (
             pd.json_normalize(v).iloc[0].to_dict() for v in (row.values.model_dump(), made)
         )
-        for name in sorted(shown.keys() | found.keys()):
+        for name in sorted(map(str, shown.keys() | found.keys())):
             a, b = (np.array(each.get(name), float) for each in (shown, found))
             exact = not hidden or np.array_equal(a, a.round(1), equal_nan=True)
             by = _EXACT + (0.05 if hidden else 0)
