@@ -284,9 +284,8 @@ def rotate(
     if as_json:
         console.say_json({"closed": closed, "open": version, "rotates": str(settings.rotates)})
         return
-    parts = [("closed", bool(closed)), ("none", not version), ("open", bool(version))]
-    parts += [("opened", bool(release)), ("next", True)]
-    for name in (name for name, is_shown in parts if is_shown):
+    parts = ["closed"] * bool(closed) + ["open" if version else "none"]
+    for name in (*parts, *["opened"] * bool(release), "next"):
         console.say(says(name, closed=closed, version=version, settings=settings))
 
 
