@@ -41,6 +41,7 @@ check: $(VENV)/test.ready
 
 bench: $(VENV)/test.ready
 	$(IN)/python benchmarks/board.py
+	$(IN)/python benchmarks/board_attack.py --work 0.1 --cats 177 2700
 	$(IN)/python benchmarks/chat.py
 	$(IN)/python benchmarks/coverage.py
 	$(IN)/python benchmarks/board_attack.py --work 0.1 --cats 177 2700
