@@ -41,10 +41,9 @@ check: $(VENV)/test.ready
 
 bench: $(VENV)/test.ready
 	$(IN)/python benchmarks/board.py
+	$(IN)/python benchmarks/board_attack.py --work 0.1 --cats 177 2700
 	$(IN)/python benchmarks/chat.py
 	$(IN)/python benchmarks/coverage.py
-	$(IN)/python benchmarks/board.py --quick
-	$(IN)/python benchmarks/board_attack.py --work 0.1 --cats 177 2700
 	$(IN)/python benchmarks/hidden.py --sets 20 --cats 222 500
 	$(IN)/python benchmarks/labels.py
 	$(IN)/python benchmarks/dump.py
