@@ -65,7 +65,7 @@ def _test_set(
     scored = [entry for entry in entries if isinstance(entry, log.Scored)]
     profiles = (() if closed else settings.profiles, (each.profile for each in scored))
     rankings = [_ranking(entries, each, facts) for each in dict.fromkeys(chain(*profiles))]
-    limits = [n for n in (facts.rows, settings.rows) if None not in (n, facts.rows)]
+    limits = [n for n in (facts.rows, settings.rows) if n is not None]
     days = date.fromisoformat(closed.date if closed else last) - date.fromisoformat(opened.date)
     known = facts.model_dump(mode="json", exclude={"rows", "sums"})
     return {
@@ -78,7 +78,7 @@ def _test_set(
         "days": days.days,
         "rows": {
             "used": len(scored),
-            "allowed": min(limits, default=None),
+            "allowed": None if facts.rows is None else min(limits),
             "ranked": sum(ranking["ranked"] for ranking in rankings),
         },
         "rankings": rankings,

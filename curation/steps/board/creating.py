@@ -13,16 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from curation.campaign import Campaign
-from curation.files import (
-    digest,
-    dump_json,
-    read_bytes,
-    read_text,
-    refuse_links,
-    sweep,
-    sweep_beside,
-    writing,
-)
+from curation.files import digest, dump_json, read_bytes, read_text, refuse_links, sweep, writing
 from curation.formats.toml_files import with_setting, write_form
 from curation.models.rules import PROFILES
 from curation.pages.board import opening
@@ -74,7 +65,7 @@ def create(campaign: Campaign, root: Path, version: str, **given: Any) -> Board:
     start |= {"results/log.jsonl": chained([], [_opened(facts)])[0], "submissions/.gitkeep": b""}
     owner = campaign.boards / settings.id
     owner.mkdir(parents=True, mode=0o700)
-    sweep_beside(root)
+    sweep(root.parent, below=False)
     write_folder(root, start | dict(opening.files(settings, facts)))
     keep_head(made := open_board(root), owner)
     return made
@@ -136,24 +127,22 @@ def new_set(
         raise refused("revealed", version=version)
     golds = proved_golds(campaign, version)
     public = history.public | numbers.names(history.golds(after) if after in history.files else ())
-    if place.is_sealed:  # with texts, its scores would give away gold labels
+    if sealed := place.is_sealed:  # with texts, its scores would give away gold labels
         public |= {texts_of(cat) for each in history.built for cat in each.cats}
     if known := sum(bool(numbers.names([gold]) & public) for gold in golds):
         raise refused("known", version=version, count=known)
-    name, kinds = SEALED if place.is_sealed else CATS, Counter(gold.kind for gold in golds)
-    paths = (
-        [SEALED] if place.is_sealed else [flat_path(kind, "test") for kind in KINDS if kinds[kind]]
-    )
+    name, kinds = SEALED if sealed else CATS, Counter(gold.kind for gold in golds)
+    paths = [SEALED] if sealed else [flat_path(kind, "test") for kind in KINDS if kinds[kind]]
     data = b"".join(read_bytes(place.folder / path) for path in paths)
     about = SetFacts(
         version=version,
         dataset=facts.name,
         language=facts.language,
-        hide="all" if place.is_sealed else "labels",
+        hide="all" if sealed else "labels",
         cats=len(golds),
         terms=len({(gold.bias_type, gold.target) for gold in golds}),
         kinds={kind: kinds[kind] for kind in KINDS if kinds[kind]},
-        rows=None if place.is_sealed else _rows(history, facts, after),
+        rows=None if sealed else _rows(history, facts, after),
         baselines=tuple(_pinned(base) for base in facts.baselines if base.rows),
         sums={name: sha256(data).hexdigest()},
     )
@@ -163,11 +152,10 @@ def new_set(
 def _rows(history: History, facts: release.Facts, after: str) -> int:
     """How many rows a test set with hidden labels gets, once ``after`` is revealed."""
     version, dev = facts.version, numbers.dev_cats(facts)
-    golds = history.hidden
+    given = history.given(golds := history.hidden)
     for other, count in nearly_the_same(history, version, golds[version]):
         if other != after:
             raise refused("near", version=version, other=other, count=count)
-    given = history.given(golds)
     if not (rows := numbers.rows(version, golds, given, dev=dev)):
         cats = len(golds[version])
         raise refused("too_few", version=version, cats=cats, dev=dev, given=len(given))
@@ -224,11 +212,11 @@ def rotate(
         raise refused("score_first", path=owner / "plan.json")
     if rotates:
         _check_days(board.settings.model_copy(update={"rotates": rotates}))
-    is_open, closes = release == closes, "" if release == closes else closes
-    if not is_open and release in board.opened():
+    if release != closes and release in board.opened():
         raise refused("revealed", version=release)
+    new = new_set(campaign, release, after=closes) if release not in ("", closes) else None
+    closes = "" if release == closes else closes
     scores = _scores(board, owner) if closes else {}
-    new = new_set(campaign, release, after=closes) if release and not is_open else None
     if closes:
         agree(closes)
         _close(board, campaign, scores)
@@ -251,11 +239,10 @@ def _scores(board: Board, owner: Path) -> dict[str, bytes]:
         if digest(place.folder / name) != sha:
             raise refused("changed", path=place.folder / name)
     own = (e for e in board.entries() if isinstance(e, Scored) and e.version == version)
-    rows = {row.scores for row in own if place.facts.hide == "all"}
-    files = {sha: owner / "rows" / f"{sha}.jsonl" for sha in sorted(rows)}
-    if lost := [path for sha, path in files.items() if digest(path) != sha]:
+    rows = [owner / "rows" / f"{row.scores}.jsonl" for row in own if place.facts.hide == "all"]
+    if lost := [path for path in rows if digest(path) != path.stem]:
         raise refused("row_lost", path=lost[0])
-    return {path.name: read_bytes(path) for path in files.values()}
+    return {path.name: read_bytes(path) for path in rows}
 
 
 def _close(board: Board, campaign: Campaign, scores: Mapping[str, bytes]) -> None:
