@@ -77,7 +77,7 @@ def create(
     from curation.steps.board.creating import create
 
     given = {name: value for name, value in vars(settings).items() if value}
-    given |= {"profiles": tuple(given.pop("profile"))} if settings.profile else {}
+    given |= {"profiles": given.pop("profile")} if settings.profile else {}
     given |= {name: day.date() for name, day in given.items() if isinstance(day, datetime)}
     with locked(campaign) as opened:
         board = create(opened, dir, release, **given)
@@ -303,17 +303,15 @@ def verify(board: Path, head: str = NONE, as_json: Json = False) -> None:
         board (DIR): The folder of the board.
         head (HASH): The head that you kept.
     """
-    from curation.steps.board.verifying import MEANS
-    from curation.steps.board.verifying import verify as check
+    from curation.steps.board import verifying
 
-    done = check(open_board(board), kept=head)
+    done = verifying.verify(open_board(board), kept=head)
     if as_json:
-        findings = [finding._asdict() for finding in done.findings]
-        console.say_json(done._asdict() | {"findings": findings})
+        console.say_json(done)
     else:
         for code in dict.fromkeys(finding.code for finding in done.findings):
             rows = [(f.where, f.what) for f in done.findings if f.code == code]
-            console.table(f"{code}: {MEANS[code]}", ["where", "what"], rows)
+            console.table(f"{code}: {verifying.MEANS[code]}", ["where", "what"], rows)
         if done.findings:
             console.say("")
         console.say(amount(len(done.findings), "finding"))

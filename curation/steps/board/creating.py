@@ -10,14 +10,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from curation.campaign import Campaign
 from curation.files import digest, dump_json, read_bytes, read_text, refuse_links, sweep, writing
 from curation.formats.toml_files import with_setting, write_form
-from curation.models.rules import PROFILES
 from curation.pages.board import opening
-from curation.pages.board.about import SETTINGS, Baseline, BoardSettings, SetFacts
+from curation.pages.board.about import SETTINGS, Baseline, BoardSettings, SetFacts, checked
 from curation.pages.board.log import Closed, Opened, Scored, chained
 from curation.pages.board.opening import refused
 from curation.records import KINDS
@@ -75,15 +72,8 @@ def _settings(campaign: Campaign, facts: SetFacts, given: Mapping[str, Any]) -> 
     about = BuiltVersion(campaign.releases / facts.version).facts
     usual = {"name": facts.dataset, "contact": about and about.statement.contact}
     ends = {"rotates": today() + timedelta(183), "expires": today() + timedelta(731)}
-    own = {"id": secrets.token_hex(8), "profiles": ("default",), **usual, **ends, **given}
-    try:
-        settings = BoardSettings.model_validate(own)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise refused("setting", option=first["loc"][0], why=first["msg"]) from None
-    if unknown := [name for name in settings.profiles if name not in PROFILES]:
-        why = f"no profile {unknown[0]!r}; there are {', '.join(PROFILES)}"
-        raise refused("setting", option="profile", why=why)
+    own = {"id": secrets.token_hex(8), "profiles": ["default"], **usual, **ends, **given}
+    settings = checked(own)
     if settings.rows is not None and not 0 < settings.rows <= (facts.rows or 0):
         raise refused("rows", facts=facts)
     _check_days(settings)
