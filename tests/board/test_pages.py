@@ -90,6 +90,7 @@ def test_a_page_says_the_states_the_queue_and_the_reasons(tmp_path: Path) -> Non
     page = page_of(labels(tmp_path, 5))
     text = re.sub(r"\s+", " ", re.sub(r"</?(bdi|data|span|time)[^>]*>", "", page))
     assert "of 59 CATs, 31 have another order, 40 another score" in text
+    assert "2026-12-10: agrees; of 59 CATs, 0 have another order" in text
     assert "largest relative difference of a score is 0.4123" in text
     assert text.count("by Ann Example · rechecked") == 3
     assert text.count("by Ann Example · self-reported") == 1

@@ -77,7 +77,9 @@ def verify(board: Board, *, kept: str = NONE) -> Verified:
     if kept not in heads:
         check.find("head_missing", LOG, f"no line has the sha256 {kept}")
     check.replay(lines)
-    unknown = [f"the scores of {v}, before it is revealed" for v in check.sets.keys() - check.golds]
+    unknown = [
+        f"the scores of {v}, before it is revealed" for v in check.sets if v not in check.golds
+    ]
     made: dict[str, bytes] = {}
     if {found.code for found in check.findings} & {"log_changed", "unreadable"}:
         unknown.append("the pages, because the log or a test set is damaged")
