@@ -238,10 +238,6 @@ def test_what_stops_a_rotation(unseen: Opening, tmp_path: Path) -> None:
     own = unseen.copy(tmp_path)
     own.refuses("version 9 is not built", words=("--release", "9"))
     own.refuses("would be closed on 2001-01-01", words=("--rotates", "2001-01-01"))
-    plan = own.owner / "plan.json"
-    plan.write_text("{}")
-    own.refuses("plan.json: «curation board score» was stopped", "score» first")
-    plan.unlink()
     for path in (own.root / "sets/0.1.0/sealed.jsonl", own.root / "sets/0.1.0/set.json"):
         content = path.read_bytes()
         path.write_bytes(content.replace(b"0", b"1", 1) + b" ")

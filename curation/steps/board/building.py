@@ -4,7 +4,7 @@ import shutil
 from hashlib import sha256
 from pathlib import Path
 
-from curation.files import refuse_links, writing
+from curation.files import refuse_links, sweep_beside, writing
 from curation.formats.table_words import FIRST, read_shipped
 from curation.formats.toml_files import shipped_table
 from curation.pages.board.ranking import standings
@@ -45,6 +45,7 @@ def build(board: Board) -> Path:
         refuse_links(board.root / path, below=board.root)
     shutil.rmtree(board.root / FOLDER, ignore_errors=True)
     for path, data in made.items():
+        sweep_beside(board.root / path)  # of a build that was killed
         with writing(board.root / path) as file:
             file.write(data)
     return board.root / PAGE

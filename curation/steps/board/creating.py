@@ -192,14 +192,12 @@ def rotate(
         The version that was closed; empty if none was.
 
     Raises:
-        CurationError: «board score» was killed, a file of the open test set was changed, the
+        CurationError: the board is an older copy, a file of the open test set was changed, the
             scores of a row are lost, or the next version cannot be opened.
     """
     owner, closes = owner_folder(board, campaign), board.open_version
     keep_head(board, owner)
     sweep(board.root)
-    if (owner / "plan.json").exists():
-        raise refused("score_first", path=owner / "plan.json")
     if rotates:
         _check_days(board.settings.model_copy(update={"rotates": rotates}))
     if release != closes and release in board.opened():
