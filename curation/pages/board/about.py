@@ -15,6 +15,11 @@ from curation.settings import Hide, Version
 
 SETTINGS = "board.toml"
 _FIX = "see docs/board.md for the settings"
+_PLAIN = {  # errors in other words than pydantic's
+    "extra_forbidden": "no such setting",
+    "missing": "is missing",
+    "tuple_type": 'must be a list, such as ["Ann Example"]',
+}
 
 
 def _known(name: str) -> str:
@@ -116,7 +121,5 @@ def checked(content: Fields, path: Path | None = None) -> BoardSettings:
         first = error.errors()[0]
         keys = [str(key) for key in first["loc"]]
         where = f"{path}{line_of(read_text(path), keys, depth=0)}, " if path else ""
-        message = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "extra_forbidden":
-            message = "no such setting"
+        message = _PLAIN.get(first["type"], first["msg"].removeprefix("Value error, "))
         raise CurationError(f"{where}{'.'.join(keys)[:100]}: {message}", _FIX) from None
