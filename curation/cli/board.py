@@ -229,7 +229,7 @@ def recheck(
     work |= {"accept_own_head": how.accept_own_head, "reporter": console, "again": again}
     done = recheck(open_board(board), open_campaign(campaign), model_spec(named, how), **work)
     if as_json:
-        told = [{"file": d.row.file, "turned": d.turned, **d.found._asdict()} for d in done]
+        told = [{"file": d.row.file, "turned": d.turned, **d.found.model_dump()} for d in done]
         console.say_json({"board": board, "rechecks": told})
         return
     for row, turned, found in done:

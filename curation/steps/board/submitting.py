@@ -9,7 +9,7 @@ from curation import __version__
 from curation.files import CurationError, dump_json, read_bytes, read_records, writing
 from curation.models.rules import rules_for
 from curation.models.scoring import ModelSpec, identify
-from curation.pages.board.submission import FIELDS, REASONS, SubmissionError, check, read_submission
+from curation.pages.board.submission import FIELDS, SubmissionError, problems
 from curation.records import Fields, Rejection, Score
 from curation.scores.run_folder import REJECTED, SCORES
 from curation.scores.running import job, score_cats
@@ -56,7 +56,7 @@ def submit_model(
     """
     is_sealed = board.open_set.facts.hide == "all"
     if spec.chat and not is_sealed:
-        raise SubmissionError("chat_model", f"{spec.name}: {REASONS['chat_model']['says']}")
+        raise SubmissionError("chat_model", spec.name)
     run = identify(spec)
     profile = about["profile"] or ("choice" if spec.chat else board.settings.profiles[0])
     how = f"curation {__version__}"
@@ -127,8 +127,9 @@ def _write(board: Board, fields: Fields, to: Path) -> Path:
     path = to / f"{re.sub('[^A-Za-z0-9._-]+', '-', name).strip('-._')}.json"
     content = {"board": board.settings.id, "version": version, **fields}
     data = dump_json({key: content[key] for key in FIELDS if content.get(key) is not None})
-    submission = read_submission(data, str(path))
-    check(submission, board.settings, test_set.facts, association_ids(test_set))
+    fits = (board.settings, test_set.facts, association_ids(test_set))
+    for error in problems(data, str(path), *fits)[1]:
+        raise error
     if path.exists() and read_bytes(path) != data:
         fix = "delete that file if the board does not have it yet, or write elsewhere with --to"
         raise CurationError(f"{path}: is there already, with other content", fix)
