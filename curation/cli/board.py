@@ -127,12 +127,11 @@ def submit(
     opened = open_board(board)
     folder = to or opened.submissions
     about = {"by": by, "link": link, "how": how, "profile": profile}
-    work = options_of_work(options.engine, options.workers, options.device)
+    work: Fields = options_of_work(options.engine, options.workers, options.device)
+    work |= {"accept_own_head": options.accept_own_head, "reporter": console}
     for name in models or []:
-        spec, own_head = model_spec(named_model(name), options), options.accept_own_head
-        path = submit_model(
-            opened, spec, about, folder, accept_own_head=own_head, reporter=console, **work
-        )
+        spec = model_spec(named_model(name), options)
+        path = submit_model(opened, spec, about, folder, **work)
         console.say(f"{path}: the board would accept it")
     about |= {"revision": options.revision, "format": options.dtype}
     for each in predictions or []:
@@ -194,8 +193,9 @@ def score(board: Path = Path(), campaign: Where = Path(), as_json: Json = False)
     heads = ["file", "model", "outcome", "lms", "ss", "icat", "why"]
     if rows:
         console.table("Submissions", heads, rows)
+    if fixes := dict.fromkeys(each.fix for each in outcomes if each.fix):
         console.heading("\nWhat to do")
-    for fix in dict.fromkeys(each.fix for each in outcomes if each.fix):
+    for fix in fixes:
         names = some([each.file for each in outcomes if each.fix == fix], _NAMED)
         console.say(f"  {names}: {fix}")
     console.say(", ".join(f"{n} {o.replace('_', ' ')}" for o, n in counts.items()) or "nothing new")

@@ -95,6 +95,15 @@ def test_many_problems_take_no_time(hosted: Hosted, field: str) -> None:
     assert len(found) == len({error.code for error in found})
 
 
+def test_a_long_key_takes_no_time(hosted: Hosted) -> None:
+    start = process_time()
+    (found,) = refused(
+        hosted, text(hosted).replace('"how"', f'"{"k" * (3 << 20)}": 1, "how"').encode()
+    )
+    assert process_time() - start < 2
+    assert found.what.startswith('a.json line 13: there is no field "kkk')
+
+
 def test_a_sealed_test_set_takes_no_scores(tmp_path: Path) -> None:
     sealed = host(tmp_path, hide="all", cats=4, terms=2)
     fits = (sealed.board.settings, sealed.board.open_set.facts, ())

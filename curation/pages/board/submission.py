@@ -29,6 +29,7 @@ FIELDS: dict[str, str] = shipped_table("board", "fields.toml")
 """What each field of a submission must be."""
 LARGEST = 32 << 20  # bytes of a file, enough for a million scores
 _TOO_LARGE = f"has over {LARGEST >> 20} MiB"
+_KEY = 1000  # characters of a key that are looked for: a long pattern takes much memory
 _BRACKETS = 100  # a submission needs three; texts may have some
 
 
@@ -229,8 +230,9 @@ def _error(
     data: bytes, where: str, code: str, at: str = "", nth: int = 0, **values: object
 ) -> SubmissionError:
     """An error with the line of the nth place where the key ``at`` is; 1 if it is nowhere."""
-    text = decoded(data, Path(where))
-    places = [found.start() for found in re.finditer(rf"{re.escape(json.dumps(at))}\s*:", text)]
+    text, key = decoded(data, Path(where)), json.dumps(at)
+    end = r"\s*:" if len(key) <= _KEY else ""
+    places = [found.start() for found in re.finditer(re.escape(key[:_KEY]) + end, text)]
     line = text.count("\n", 0, places[nth] if nth < len(places) else 0) + 1
     return SubmissionError(code, f"{where} line {line}", REASONS[code]["what"].format(**values))
 

@@ -114,7 +114,7 @@ class _Work:
         shown: how many rows the open test set has.
         ledger: the values that were given out.
         hidden: the CATs of the test set whose gold labels nobody knows.
-        room: how many more rows the ledger allows; None if the release is gone.
+        room: how many more rows the ledger allows.
         closed: why nothing is scored any more; "" as long as submissions are.
         done: what became of the submissions.
         new: the lines for the log.
@@ -133,7 +133,7 @@ class _Work:
         rows = rows_of(entries, version)
         self.rows, self.shown = [row for row, agrees in rows if agrees], len(rows)
         self.done, self.new, self.given = list[Outcome](), list[Entry](), list[numbers.GivenOut]()
-        self.room, self.closed = None, ""
+        self.room, self.closed = self.facts.rows or 0, ""
         last = min(board.settings.rotates, board.settings.expires)
         if self.history.revealed(version):
             self.closed = f"the gold labels of {version} are revealed"
@@ -208,7 +208,7 @@ class _Work:
             value=f"ss {cell.ss} {cell.ss_ci}, icat {cell.icat} {cell.icat_ci}",
         )
         if given.content not in self.ledger:
-            if self.room is not None and len(self.given) >= self.room:
+            if len(self.given) >= self.room:
                 why = "no more values about these hidden labels may be given out"
                 raise CurationError(f"{why}: {LEDGER} has those that were", _ROTATE)
             self.given.append(given)
