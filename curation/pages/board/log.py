@@ -18,11 +18,7 @@ from curation.records import Kind, Record
 from curation.settings import Version
 
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Day = Annotated[
-    str,
-    StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$"),
-    AfterValidator(lambda day: str(date.fromisoformat(day))),
-]
+Day = Annotated[str, AfterValidator(lambda day: str(date.fromisoformat(day)))]
 NONE = "0" * 64  # what the first line has in place of the sha256 of the line before
 
 

@@ -119,13 +119,9 @@ def compare(
         beyond += apart > PRECISIONS[format].relative
         orders += _order(ids, sent) != _order(ids, scored)
         largest = max(largest, min(apart, _FAR))
-    return Compared(
-        agrees=not beyond and orders <= turned,
-        cats=len(cats),
-        orders=orders,
-        beyond=beyond,
-        largest=float(f"{largest:.3g}"),
-    )
+    agrees, largest = not beyond and orders <= turned, float(f"{largest:.3g}")
+    counts = {"cats": len(cats), "orders": orders, "beyond": beyond}
+    return Compared(agrees=agrees, largest=largest, **counts)
 
 
 def _order(ids: Sequence[str], scores: Mapping[str, float]) -> list[int]:

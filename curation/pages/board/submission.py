@@ -53,6 +53,7 @@ def _plain(text: str) -> str:
 _NAME = "[A-Za-z0-9][A-Za-z0-9._-]*"
 _FILE = re.compile(_NAME + "[.]json")
 _LINK = "^(https://[A-Za-z0-9.-]+(:[0-9]+)?([/?#][!#-;=?-~]*)?)?$"
+_At = Callable[..., SubmissionError]  # _error in one file
 _Text = Annotated[str, Field(max_length=100), AfterValidator(_plain)]
 
 
@@ -190,18 +191,14 @@ def _read(data: bytes, where: str) -> tuple[Submission | None, list[SubmissionEr
 
 
 def _misfits(
-    submission: Submission,
-    at: Callable[..., SubmissionError],
-    settings: BoardSettings,
-    facts: SetFacts,
-    ids: Collection[str],
+    sent: Submission, at: _At, settings: BoardSettings, facts: SetFacts, ids: Collection[str]
 ) -> Iterator[SubmissionError]:
     """Why a submission does not fit a board and its open test set."""
-    profile, rules, scores = submission.profile, submission.rules, submission.scores
-    if submission.board != settings.id:
-        yield at("other_board", "board", own=submission.board, board=settings.id)
-    if submission.version != facts.version:
-        yield at("other_set", "version", own=submission.version, open=facts.version)
+    profile, rules, scores = sent.profile, sent.rules, sent.scores
+    if sent.board != settings.id:
+        yield at("other_board", "board", own=sent.board, board=settings.id)
+    if sent.version != facts.version:
+        yield at("other_set", "version", own=sent.version, open=facts.version)
         return
     if profile not in settings.profiles:
         allowed = ", ".join(settings.profiles)

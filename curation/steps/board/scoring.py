@@ -200,13 +200,10 @@ class _Work:
         if self.shown >= most:
             raise CurationError(f"the {amount(most, 'row')} of the test set are used up", _ROTATE)
         shown = values(self.cats, sent.scores or {}, hide="labels")
-        cell = shown.overall
-        given = numbers.GivenOut(
-            version=self.facts.version,
-            cats=numbers.fingerprint(self.hidden),
-            name=f"board {sent.board}: {sent.model} {sent.revision} ({sent.profile})",
-            value=f"ss {cell.ss} {cell.ss_ci}, icat {cell.icat} {cell.icat_ci}",
-        )
+        cell, cats = shown.overall, numbers.fingerprint(self.hidden)
+        name = f"board {sent.board}: {sent.model} {sent.revision} ({sent.profile})"
+        value = f"ss {cell.ss} {cell.ss_ci}, icat {cell.icat} {cell.icat_ci}"
+        given = numbers.GivenOut(version=sent.version, cats=cats, name=name, value=value)
         if given.content not in self.ledger:
             if len(self.given) >= self.room:
                 why = "no more values about these hidden labels may be given out"
