@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.catsets.stereoset import read_cats
-from curation.files import CurationError, dump_json, read_json, read_records, writing
+from curation.files import dump_json, read_json, read_records, writing
 from curation.models.scoring import ModelSpec
 from curation.pages.board.log import Compared, Rechecked, Scored, rows_of
+from curation.pages.board.opening import refused
 from curation.pages.board.sample import compare, size
 from curation.pages.board.submission import SubmissionError, read_file, read_submission
 from curation.records import Fields, Score
@@ -70,18 +71,12 @@ def recheck(
     """
     facts, owner = board.open_set.facts, owner_folder(board, campaign)
     if facts.hide == "all":
-        raise CurationError(
-            f"the test set {facts.version} is sealed, so you scored its rows yourself",
-            "recheck rows of a test set with hidden labels",
-        )
+        raise refused("no_recheck", version=facts.version)
     cats = {cat.id: cat for cat in read_cats(gold_file(campaign, facts.version))}
     rows = [row for row, _ in rows_of(board.entries(), facts.version)]
     if (model := spec.label or spec.name) not in (models := [row.model for row in rows]):
-        raise CurationError(
-            f"the test set {facts.version} has no row of the model {model[:100]!r}",
-            f"its rows are: {some(models, _SHOWN) or 'none'}; to name a local copy, write "
-            "MODEL=FOLDER",
-        )
+        shown = some(models, _SHOWN) or "none"
+        raise refused("no_row", version=facts.version, model=model[:100], models=shown)
     done = []
     for row in (row for row in rows if row.model == model):
         where = f"submissions/{row.file}"
@@ -96,10 +91,7 @@ def recheck(
         made = score_model(_as_said(spec, row), source, **how).job
         known = made.identity.get("revision", row.revision)  # an endpoint has none
         if row.revision.startswith("sha256:") and known != row.revision:
-            raise CurationError(
-                f"{spec.name}: has other weights than the row of {row.file}, {row.revision}",
-                "name the folder with these weights",
-            )
+            raise refused("other_weights", name=spec.name, row=row)
         sent, scores = read_submission(data, where).scores or {}, made.folder / SCORES
         scored = {score.association: score.value for score in read_records(scores, Score)}
         turned = size(len(cats), row.format).turned
