@@ -31,10 +31,6 @@ _NAMED = 3  # files that a line names
 
 _MODELS = ModelOptions()
 
-_DIFFERS = """\
-differs: these are not the scores of this model, rule and number format, so the row is not ranked.
-The model may be submitted again."""
-
 app = command_group("A leaderboard that is a folder of files.")
 
 
@@ -220,6 +216,7 @@ def recheck(
         model (MODEL): The model of the row. Use MODEL=FOLDER to name a local copy.
         again: Draw a new sample.
     """
+    from curation.pages.board.opening import says
     from curation.pages.board.sample import PRECISIONS
     from curation.steps.board.rechecking import recheck
 
@@ -233,12 +230,9 @@ def recheck(
         console.say_json({"board": board, "rechecks": told})
         return
     for row, turned, found in done:
-        console.say(
-            f"{row.file}, {row.profile}: {amount(found.cats, 'CAT')} compared. Scores differ by "
-            f"more than {PRECISIONS[row.format].relative:g} in {found.beyond}, by at most "
-            f"{found.largest:.2g}. {found.orders} have another order, and {turned} may."
-        )
-        console.say("agrees: «curation board build» ranks it" if found.agrees else _DIFFERS)
+        shown = {"row": row, "cats": amount(found.cats, "CAT"), "found": found, "turned": turned}
+        console.say(says("rechecked", **shown, limit=PRECISIONS[row.format].relative))
+        console.say(says("agrees" if found.agrees else "differs"))
 
 
 @app.command()
