@@ -220,6 +220,14 @@ def test_a_row_by_another_rule_differs(tmp_path: Path, hosted: Hosted, model: Pa
     assert (found.agrees, found.beyond) == (False, 45)
 
 
+def test_a_row_that_names_another_rule_differs(
+    tmp_path: Path, model: Path, own: dict[str, float]
+) -> None:
+    named = dict.fromkeys(RULES, "pll-word-l2r")
+    found = checked(with_row(tmp_path, own, rules=named), model).found
+    assert (found.agrees, found.orders, found.beyond) == (False, 0, 0)
+
+
 def test_a_row_in_bfloat16_agrees(tmp_path: Path, hosted: Hosted, model: Path) -> None:
     own = scores_by(model, hosted.cats, tmp_path / "scores", dtype="bfloat16")
     found = checked(with_row(tmp_path, own, format="bfloat16"), model)
