@@ -295,6 +295,17 @@ def test_another_tag_is_another_model(tmp_path: Path) -> None:
     assert rows == ["a" * 40, "b" * 40]
 
 
+def test_rules_of_another_family_are_refused_when_the_model_is_scored(tmp_path: Path) -> None:
+    hosted = host(tmp_path, hide="all", cats=12, terms=3)
+    rules = {"intrasentence": "infill", "intersentence": "conditional"}
+    submit(hosted, submission(hosted, None, rules=rules))
+    assert settled(hosted)["001.json"].outcome == "waits"
+    score_here(hosted, hosted.scores())
+    found = settled(hosted)["001.json"]
+    assert found.outcome == "refused"
+    assert found.why.startswith("the family of made-up/tiny is causal: the rules are not those of")
+
+
 def test_a_chat_model_has_comparisons_instead_of_scores(tmp_path: Path) -> None:
     hosted = host(tmp_path, hide="all", cats=12, terms=3)
     setting(hosted, '["default"]', '["default", "choice"]')

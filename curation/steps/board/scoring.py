@@ -16,6 +16,7 @@ from typing import NamedTuple
 from curation.campaign import Campaign
 from curation.catsets.stereoset import read_cats
 from curation.files import CurationError, dump_line, read_bytes, sweep, writing
+from curation.models.rules import PROFILES
 from curation.pages.board.log import NONE, Entry, Refused, Scored, Values, Waits, rows_of
 from curation.pages.board.submission import Submission, SubmissionError, problems, read_file
 from curation.pages.board.values import of_results, values
@@ -220,6 +221,11 @@ class _Work:
         root = self.owner / RUNS / folder_name(sent.revision)
         found = found_runs(root, model=folder_name(sent.model), skipped=self.reporter.warn)
         run = next((run for run in found if _fits(run, sent)), None)
+        rules = {str(name): of for name, of in PROFILES.get(sent.profile, {}).items()}
+        for each in [] if run else found:
+            if rules.get(each.family, sent.rules) != sent.rules:
+                where = f"the family of {sent.model} is {each.family}"
+                raise SubmissionError("rules_differ", where)
         lacks = sum(not run.has(cat) for cat in self.cats) if run else 0
         if run and lacks and all(map(run.was_asked, self.cats)):
             raise SubmissionError("not_scorable", f"{lacks:,} of {amount(len(self.cats), 'CAT')}")
