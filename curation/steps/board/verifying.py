@@ -185,7 +185,9 @@ class _Check:
         version = f'"curation": "{__version__}"'.encode()
         other = board.is_file() and version not in read_bytes(board)
         for name in sorted(names | expected.keys()):
-            sha = digest(root / name) if is_inside(name) else None
+            sha = None
+            with self.reading(name):
+                sha = digest(root / name) if is_inside(name) else None
             code = "extra" if name not in expected else "changed" if sha else "missing"
             if name in made:
                 code = "other_version" if other else "page_changed"
