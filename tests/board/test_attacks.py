@@ -2,12 +2,12 @@
 
 import os
 from contextlib import AbstractContextManager
-from io import BufferedWriter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from curation.files import CurationError, writing
+from curation.files import CurationError, beside, writing
 from curation.pages.board.log import Rechecked, Scored
 from curation.steps.board.building import build
 from curation.steps.board.folder import open_board
@@ -56,9 +56,7 @@ def test_killed_beside_the_log_the_owner_still_knows_the_head(
     submit(hosted, submission(hosted, hosted.scores()))
     heads = hosted.campaign.boards / BOARD_ID / "head.txt"
 
-    def only_private(
-        path: Path, *, private: bool = False
-    ) -> AbstractContextManager[BufferedWriter]:
+    def only_private(path: Path, *, private: bool = False) -> AbstractContextManager[Any]:
         if not private:
             raise KilledError
         return writing(path, private=True)
@@ -95,3 +93,18 @@ def test_a_lost_log_does_not_become_an_empty_page(tmp_path: Path) -> None:
         with pytest.raises(CurationError, match=r"log\.jsonl"):
             build(open_board(hosted.board.root))
     assert not (hosted.board.root / "index.html").exists()
+
+
+def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
+    hosted = host(tmp_path, cats=60)
+    submit(hosted, submission(hosted, hosted.scores()))
+    settled(hosted)
+    board = open_board(hosted.board.root)
+    build(board)
+    (page,) = (board.root / "results/every_eval_ever").rglob("*.json")
+    for path in (page, board.root / "results/board.csv"):
+        left = beside(path)
+        left.with_name(left.name.replace(f"-{os.getpid()}.", f"-{2**22 + 1}.")).write_bytes(b"x")
+    assert [each.code for each in verify(board).findings] == ["extra", "extra"]
+    build(board)
+    assert verify(board).findings == []

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from curation.files import digest, refuse_links, writing
+from curation.files import digest, refuse_links, sweep_beside, writing
 from curation.formats.table_words import FIRST, read_shipped
 from curation.formats.toml_files import shipped_table
 from curation.pages.board.log import Opened
@@ -53,6 +53,7 @@ def build(board: Board) -> Path:
     for gone in [path for path in _written(board) if path not in made]:
         (board.root / gone).unlink()
     for path, data in made.items():  # the list first: a build that is killed leaves no unknown file
+        sweep_beside(board.root / path)  # of a build that was killed
         with writing(board.root / path) as file:
             file.write(data)
     return board.root / PAGE
