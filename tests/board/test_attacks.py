@@ -108,3 +108,30 @@ def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
     assert [each.code for each in verify(board).findings] == ["extra", "extra"]
     build(board)
     assert verify(board).findings == []
+
+
+@pytest.mark.parametrize("head", ["", "5ae5ab9d9c74", "A" * 64, "--yes"])
+def test_a_head_that_was_not_copied_whole_accuses_nobody(tmp_path: Path, head: str) -> None:
+    hosted = host(tmp_path, cats=60)
+    with pytest.raises(CurationError, match="a head is 64 of 0-9 and a-f"):
+        verify(hosted.board, kept=head)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('["Ann Example", "Ben Example"]', '"Ann Example"', r'must be a list, such as \["Ann'),
+        ("expires = 2099-12-31", "", "expires: is missing"),
+        ("expires", "expire", "no such setting|is missing"),
+    ],
+)
+def test_settings_are_explained_in_plain_words(
+    tmp_path: Path, old: str, new: str, says: str
+) -> None:
+    hosted = host(tmp_path, cats=60)
+    path = hosted.board.root / "board.toml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(CurationError, match=says):
+        open_board(hosted.board.root)

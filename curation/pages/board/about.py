@@ -13,6 +13,11 @@ from curation.records import Kind, Line, Record
 from curation.settings import Hide, Version
 
 SETTINGS = "board.toml"
+_PLAIN = {  # errors in other words than pydantic's
+    "extra_forbidden": "no such setting",
+    "missing": "is missing",
+    "tuple_type": 'must be a list, such as ["Ann Example"]',
+}
 
 
 class BoardSettings(Record):
@@ -97,8 +102,7 @@ def read_settings(path: Path) -> BoardSettings:
         keys = [str(key) for key in first["loc"]]
         line = line_of(read_text(path), keys, depth=0)
         message = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "extra_forbidden":
-            message = "no such setting"
+        message = _PLAIN.get(first["type"], message)
         raise CurationError(
             f"{path}{line}, {'.'.join(keys)[:100]}: {message}", "see docs/board.md for the settings"
         ) from None
