@@ -80,8 +80,10 @@ def unseen(sealed: Desk, tmp_path_factory: pytest.TempPathFactory) -> Opening:
         revision="1", profile="default", rules={}, by="Ann", link="", how="", format="float32",
         scores=sha, values=values(cats, scores, hide="all"),
     )  # fmt: skip
-    own.board.append([row])
-    keep_head(own.board, own.owner)
+    board = own.board
+    keep_head(board, own.owner)
+    board.append([row])
+    keep_head(board, own.owner)
     return own
 
 

@@ -194,6 +194,7 @@ def test_a_row_that_differs_does_not_keep_the_model_away(tmp_path: Path) -> None
     about = {"date": row.date, "version": row.version, "file": row.file}
     found = {"cats": 10, "orders": 9, "beyond": 9, "largest": 0.5}
     checked = Rechecked(**about, submission=row.submission, agrees=False, **found)  # type: ignore[arg-type]
+    hosted.board.owner = hosted.campaign.boards / BOARD_ID
     hosted.board.append([checked])
     (path,) = submit(hosted, submission(hosted, hosted.scores(2)))
     assert check_files(hosted.board, [str(path)]) == {str(path): []}

@@ -165,12 +165,15 @@ def each_entry(lines: Iterable[bytes]) -> Iterator[tuple[Entry | None, str]]:
 
 
 def read_log(path: Path) -> tuple[list[Entry], list[bytes]]:
-    """The entries of a log, and its lines; none if the file does not exist.
+    """The entries of a log, and its lines.
 
     Raises:
-        CurationError: a line is not an entry, or was changed, so that the next one does not fit.
+        CurationError: there is no line, or one is not an entry, or was changed, so that the next
+            one does not fit.
     """
     lines = read_bytes(path).splitlines(keepends=True) if path.exists() else []
+    if not lines:
+        raise CurationError(f"{path}: is lost or empty", _FIX)
     entries: list[Entry] = []
     for number, (entry, problem) in enumerate(each_entry(lines), 1):
         if problem or entry is None:

@@ -20,9 +20,10 @@ from pathlib import Path
 from curation.campaign import Campaign
 from curation.files import CurationError, digest, read_bytes, writing
 from curation.pages.board.about import SETTINGS, BoardSettings, SetFacts, read_settings
-from curation.pages.board.log import NONE, Closed, Entry, Opened, chained, head, read_log
+from curation.pages.board.log import Closed, Entry, Opened, chained, head, read_log
 
 CATS, SEALED, FACTS = "cats.jsonl", "sealed.jsonl", "set.json"
+HEAD = "head.txt"  # in the owner's folder: the heads that the log may have
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,16 @@ class TestSet:
         return self.folder / (SEALED if self.facts.hide == "all" else CATS)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Board:
-    """The folder of a board, and its settings as they were when it was opened."""
+    """The folder of a board, and its settings as they were when it was opened.
+
+    ``owner`` is the owner's folder, once ``keep_head`` has looked at the log.
+    """
 
     root: Path
     settings: BoardSettings
+    owner: Path | None = None
 
     @property
     def log(self) -> Path:
@@ -66,10 +71,15 @@ class Board:
     def append(self, entries: Sequence[Entry]) -> None:
         """Add entries to the log, all or none. The owner holds the lock of the campaign.
 
+        The owner's folder first notes the heads before and after, for ``keep_head``.
+
         Raises:
             CurationError: the log was changed.
         """
-        lines = chained(read_log(self.log)[1], entries)
+        before = read_log(self.log)[1]
+        lines = chained(before, entries)
+        if self.owner:
+            _note(self.owner, head(before), head(lines))
         with writing(self.log) as file:
             file.write(b"".join(lines))
 
@@ -157,20 +167,32 @@ def owner_folder(board: Board, campaign: Campaign) -> Path:
 
 
 def keep_head(board: Board, owner: Path) -> None:
-    """Note the head of the log in the owner's folder, which has the head that was noted last.
+    """Note the head of the log in the owner's folder, and check that it was written from here.
 
-    Without this, an older copy of the board would go on in another way.
+    Without this, an older copy of the board would go on in another way, and a line that somebody
+    else has added would count.
 
     Raises:
-        CurationError: the log does not have it.
+        CurationError: the log lacks lines that were written, or has others.
     """
-    path, lines = owner / "head.txt", read_log(board.log)[1]
-    known = read_bytes(path).decode() if path.exists() else NONE
-    if known not in (NONE, *(head([line]) for line in lines)):
+    path, lines = owner / HEAD, read_log(board.log)[1]
+    known = read_bytes(path).decode().split() if path.exists() else []
+    if known and head(lines) not in known:
+        if not {head([line]) for line in lines}.isdisjoint(known):
+            raise CurationError(
+                f"{board.log}: has lines that you have not written: somebody has added them",
+                "restore it from version control as it was when you ran the last command, and look "
+                "at who changed it",
+            )
         raise CurationError(
             f"{board.log}: lacks lines that you have written: it is an older copy",
             "get the newest version of the board's folder, and run the command again",
         )
-    if known != head(lines):
-        with writing(path, private=True) as file:
-            file.write(head(lines).encode())
+    if known != [head(lines)]:
+        _note(owner, head(lines))
+    board.owner = owner
+
+
+def _note(owner: Path, *heads: str) -> None:
+    with writing(owner / HEAD, private=True) as file:
+        file.write("\n".join(heads).encode())

@@ -1,5 +1,6 @@
 """Verify a board: what anyone can check of it, without the owner's files."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -69,8 +70,11 @@ def verify(board: Board, *, kept: str = NONE) -> Verified:
         kept: the head of the log that a reader kept earlier.
 
     Raises:
-        CurationError: the board has no log.
+        CurationError: the board has no log, or ``kept`` is no head.
     """
+    if not re.fullmatch("[0-9a-f]{64}", kept):
+        fix = "copy it whole, as «curation board verify» or the page shows it"
+        raise CurationError(f"--head {kept[:100]}: a head is 64 of 0-9 and a-f", fix)
     lines = read_bytes(board.log).splitlines(keepends=True)
     heads = [NONE, *(sha256(line).hexdigest() for line in lines)]
     check = _Check(board)
@@ -187,7 +191,9 @@ class _Check:
         version = f'"curation": "{__version__}"'.encode()
         other = board.is_file() and version not in read_bytes(board)
         for name in sorted(names | expected.keys()):
-            sha = digest(root / name) if is_inside(name) else None
+            sha = None
+            with self.reading(name):
+                sha = digest(root / name) if is_inside(name) else None
             code = "extra" if name not in expected else "changed" if sha else "missing"
             if name in made:
                 code = "other_version" if other else "page_changed"
