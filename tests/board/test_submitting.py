@@ -11,7 +11,7 @@ from curation.files import CurationError, digest
 from curation.models.loading import fingerprint
 from curation.models.scoring import ModelSpec
 from curation.models.tiny import make
-from curation.pages.board.log import chained
+from curation.pages.board.log import Closed, chained
 from curation.steps.board import submitting
 from curation.steps.board.checking import check_files
 from curation.steps.board.folder import open_board
@@ -190,6 +190,9 @@ def test_predictions_become_a_submission(tmp_path: Path) -> None:
 
 def test_a_board_that_has_no_open_test_set_takes_nothing(tmp_path: Path) -> None:
     hosted = hosted_at(tmp_path)
-    hosted.board.log.unlink()
+    hosted.board.append([Closed(date="2026-11-27", version="0.1.0", revealed="a" * 64)])
     with pytest.raises(CurationError, match="no test set is open"):
+        check_files(open_board(hosted.board.root), ["a.json"])
+    hosted.board.log.unlink()
+    with pytest.raises(CurationError, match=r"log\.jsonl: is lost or empty"):
         check_files(open_board(hosted.board.root), ["a.json"])

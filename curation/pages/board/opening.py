@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError
+from curation.files import CurationError, read_bytes
 from curation.formats.toml_files import shipped_table, toml_value
 from curation.pages.board.about import SETTINGS, BoardSettings, SetFacts
 
@@ -27,7 +27,7 @@ def files(settings: BoardSettings, facts: SetFacts) -> Iterator[tuple[str, bytes
     """Settings, README, the check for a forge, what git leaves out: path and content of each."""
     yield SETTINGS, rendered(SETTINGS, settings, facts)
     yield README, rendered(README, settings, facts)
-    yield CHECK, (HERE / "check.yml").read_bytes()
+    yield CHECK, read_bytes(HERE / "check.yml")
     yield ".gitignore", b"/scores/\n.*.tmp\n"  # scores of submitters, files of killed commands
 
 
