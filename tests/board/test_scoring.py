@@ -198,7 +198,12 @@ def test_a_row_that_differs_does_not_keep_the_model_away(tmp_path: Path) -> None
     hosted.board.append([checked])
     (path,) = submit(hosted, submission(hosted, hosted.scores(2)))
     assert check_files(hosted.board, [str(path)]) == {str(path): []}
-    assert settled(hosted)["002.json"].outcome == "scored"
+    (same,) = submit(hosted, submission(hosted, hosted.scores(1)))  # the file that differed
+    (error,) = check_files(hosted.board, [str(same)])[str(same)]
+    assert error.code == "already_submitted"
+    found = settled(hosted)
+    assert found["002.json"].outcome == "scored"
+    assert found["003.json"].why.startswith("submissions/001.json: the board has a row")
 
 
 def test_one_bad_file_does_not_stop_the_others(tmp_path: Path) -> None:

@@ -63,8 +63,9 @@ def check_files(
     fits = (board.settings, test_set.facts, association_ids(test_set))
     entries = board.entries()
     logged = {e.file: e.submission for e in entries if isinstance(e, Waits | Refused | Scored)}
-    rows = [row for row, agrees in rows_of(entries, test_set.facts.version) if agrees]
-    known = {(row.model, row.revision, row.profile): row.file for row in rows}
+    rows = rows_of(entries, test_set.facts.version)
+    known = {(row.model, row.revision, row.profile): row.file for row, agrees in rows if agrees}
+    sent = {row.submission: row.file for row, _ in rows}
     found: dict[str, list[SubmissionError]] = {}
     for name in names:
         shown = name if name.isprintable() else ascii(name)
@@ -76,7 +77,8 @@ def check_files(
             if proposal and not os.path.lexists(path):
                 raise SubmissionError("removed", shown)
             data = read_file(path, shown)
-            if inside and logged.get(path.name, "") not in ("", sha256(data).hexdigest()):
+            sha = sha256(data).hexdigest()
+            if inside and logged.get(path.name, sha) != sha:
                 raise SubmissionError("changed", shown)
         except SubmissionError as error:
             found[shown] = [error]
@@ -84,6 +86,7 @@ def check_files(
         submission, found[shown] = problems(data, shown, *fits)
         if submission:
             key = (submission.model, submission.revision, submission.profile)
-            if (twin := known.setdefault(key, path.name)) != path.name:
+            twin = sent.get(sha) or known.setdefault(key, path.name)
+            if twin != path.name:
                 found[shown].append(SubmissionError("already_submitted", f"{shown} and {twin}"))
     return found

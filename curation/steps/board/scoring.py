@@ -112,7 +112,7 @@ class _Work:
         ids: of all associations; none if the test set is sealed.
         known: the last line of the log about each submission.
         rows: of the open test set, old and new ones, but for those that a recheck found to differ.
-        shown: how many rows the open test set has.
+        shown: the files of all rows of the open test set, by the sha256 of the submission.
         ledger: the values that were given out.
         hidden: the CATs of the test set whose gold labels nobody knows.
         room: how many more rows the ledger allows.
@@ -132,7 +132,8 @@ class _Work:
         self.hidden = self.history.hidden.get(version, ())
         self.known = {e.file: e for e in entries if isinstance(e, Waits | Refused | Scored)}
         rows = rows_of(entries, version)
-        self.rows, self.shown = [row for row, agrees in rows if agrees], len(rows)
+        self.rows = [row for row, agrees in rows if agrees]
+        self.shown = {row.submission: row.file for row, _ in rows}
         self.done, self.new, self.given = list[Outcome](), list[Entry](), list[numbers.GivenOut]()
         self.room, self.closed = self.facts.rows or 0, ""
         last = min(board.settings.rotates, board.settings.expires)
@@ -161,11 +162,13 @@ class _Work:
                 raise SubmissionError("not_approved", where)
             if found or not sent:
                 raise found[0]
+            if twin := self.shown.get(about["submission"]):
+                raise SubmissionError("already_scored", f"submissions/{twin}")
             row = self.by_file(sent) if self.ids else self.by_run(sent)
             known = sent.model_dump(exclude={"board", "scores"})
             new = Scored(**{**known, **about, "scores": about["submission"], **row})
             self.rows.append(new)
-            self.shown += 1
+            self.shown[new.submission] = file
             self.new.append(new)
             end = Outcome(file, sent.model, "scored", values=new.values)
         except SubmissionError as error:
@@ -198,7 +201,7 @@ class _Work:
         """The row of a submission with scores, if the budget has room for it."""
         self.check_turn(sent, sent.revision)
         most = min(n for n in (self.board.settings.rows, self.facts.rows) if n is not None)
-        if self.shown >= most:
+        if len(self.shown) >= most:
             raise CurationError(f"the {amount(most, 'row')} of the test set are used up", _ROTATE)
         shown = values(self.cats, sent.scores or {}, hide="labels")
         cell, cats = shown.overall, numbers.fingerprint(self.hidden)
