@@ -70,7 +70,7 @@ def verify(board: Board, *, kept: str = NONE) -> Verified:
         kept: the head of the log that a reader kept earlier.
 
     Raises:
-        CurationError: the board has no log, or ``kept`` is no head.
+        CurationError: the board has no log, or ``kept`` is not a head.
     """
     if not re.fullmatch("[0-9a-f]{64}", kept):
         fix = "copy it whole, as «curation board verify» or the page shows it"
