@@ -31,10 +31,6 @@ _NAMED = 3  # files that a line names
 
 _MODELS = ModelOptions()
 
-_DIFFERS = """\
-differs: these are not the scores of this model, rule and number format, so the row is not ranked.
-The model may be submitted again."""
-
 app = command_group("A leaderboard that is a folder of files.")
 
 
@@ -77,7 +73,7 @@ def create(
     from curation.steps.board.creating import create
 
     given = {name: value for name, value in vars(settings).items() if value}
-    given |= {"profiles": tuple(given.pop("profile"))} if settings.profile else {}
+    given |= {"profiles": given.pop("profile")} if settings.profile else {}
     given |= {name: day.date() for name, day in given.items() if isinstance(day, datetime)}
     with locked(campaign) as opened:
         board = create(opened, dir, release, **given)
@@ -127,12 +123,11 @@ def submit(
     opened = open_board(board)
     folder = to or opened.submissions
     about = {"by": by, "link": link, "how": how, "profile": profile}
-    work = options_of_work(options.engine, options.workers, options.device)
+    work: Fields = options_of_work(options.engine, options.workers, options.device)
+    work |= {"accept_own_head": options.accept_own_head, "reporter": console}
     for name in models or []:
-        spec, own_head = model_spec(named_model(name), options), options.accept_own_head
-        path = submit_model(
-            opened, spec, about, folder, accept_own_head=own_head, reporter=console, **work
-        )
+        spec = model_spec(named_model(name), options)
+        path = submit_model(opened, spec, about, folder, **work)
         console.say(f"{path}: the board would accept it")
     about |= {"revision": options.revision, "format": options.dtype}
     for each in predictions or []:
@@ -194,8 +189,9 @@ def score(board: Path = Path(), campaign: Where = Path(), as_json: Json = False)
     heads = ["file", "model", "outcome", "lms", "ss", "icat", "why"]
     if rows:
         console.table("Submissions", heads, rows)
+    if fixes := dict.fromkeys(each.fix for each in outcomes if each.fix):
         console.heading("\nWhat to do")
-    for fix in dict.fromkeys(each.fix for each in outcomes if each.fix):
+    for fix in fixes:
         names = some([each.file for each in outcomes if each.fix == fix], _NAMED)
         console.say(f"  {names}: {fix}")
     console.say(", ".join(f"{n} {o.replace('_', ' ')}" for o, n in counts.items()) or "nothing new")
@@ -220,6 +216,7 @@ def recheck(
         model (MODEL): The model of the row. Use MODEL=FOLDER to name a local copy.
         again: Draw a new sample.
     """
+    from curation.pages.board.opening import says
     from curation.pages.board.sample import PRECISIONS
     from curation.steps.board.rechecking import recheck
 
@@ -229,16 +226,13 @@ def recheck(
     work |= {"accept_own_head": how.accept_own_head, "reporter": console, "again": again}
     done = recheck(open_board(board), open_campaign(campaign), model_spec(named, how), **work)
     if as_json:
-        told = [{"file": d.row.file, "turned": d.turned, **d.found._asdict()} for d in done]
+        told = [{"file": d.row.file, "turned": d.turned, **d.found.model_dump()} for d in done]
         console.say_json({"board": board, "rechecks": told})
         return
     for row, turned, found in done:
-        console.say(
-            f"{row.file}, {row.profile}: {amount(found.cats, 'CAT')} compared. Scores differ by "
-            f"more than {PRECISIONS[row.format].relative:g} in {found.beyond}, by at most "
-            f"{found.largest:.2g}. {found.orders} have another order, and {turned} may."
-        )
-        console.say("agrees: «curation board build» ranks it" if found.agrees else _DIFFERS)
+        shown = {"row": row, "cats": amount(found.cats, "CAT"), "found": found, "turned": turned}
+        console.say(says("rechecked", **shown, limit=PRECISIONS[row.format].relative))
+        console.say(says("agrees" if found.agrees else "differs"))
 
 
 @app.command()
@@ -284,9 +278,8 @@ def rotate(
     if as_json:
         console.say_json({"closed": closed, "open": version, "rotates": str(settings.rotates)})
         return
-    parts = [("closed", bool(closed)), ("none", not version), ("open", bool(version))]
-    parts += [("opened", bool(release)), ("next", True)]
-    for name in (name for name, is_shown in parts if is_shown):
+    parts = ["closed"] * bool(closed) + ["open" if version else "none"]
+    for name in (*parts, *["opened"] * bool(release), "next"):
         console.say(says(name, closed=closed, version=version, settings=settings))
 
 
@@ -304,17 +297,15 @@ def verify(board: Path, head: str = NONE, as_json: Json = False) -> None:
         board (DIR): The folder of the board.
         head (HASH): The head that you kept.
     """
-    from curation.steps.board.verifying import MEANS
-    from curation.steps.board.verifying import verify as check
+    from curation.steps.board import verifying
 
-    done = check(open_board(board), kept=head)
+    done = verifying.verify(open_board(board), kept=head)
     if as_json:
-        findings = [finding._asdict() for finding in done.findings]
-        console.say_json(done._asdict() | {"findings": findings})
+        console.say_json(done)
     else:
         for code in dict.fromkeys(finding.code for finding in done.findings):
             rows = [(f.where, f.what) for f in done.findings if f.code == code]
-            console.table(f"{code}: {MEANS[code]}", ["where", "what"], rows)
+            console.table(f"{code}: {verifying.MEANS[code]}", ["where", "what"], rows)
         if done.findings:
             console.say("")
         console.say(amount(len(done.findings), "finding"))

@@ -64,7 +64,7 @@ def files(report: Report) -> Iterator[tuple[str, bytes]]:
 def environment() -> Environment:
     """The templates, with the filters and functions that they use."""
     made = Environment(
-        loader=FileSystemLoader([HERE / "templates", HERE / "static"]),
+        loader=FileSystemLoader([HERE / p for p in ("templates", "static", "board/templates")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -104,6 +104,19 @@ class Results:
             shutil.rmtree(beside(place), ignore_errors=True)
 
 
+def write_folder(folder: Path, content: Mapping[str, bytes]) -> None:
+    """Write a folder, which appears as a whole: its files by path. See ``Results.new_folder``."""
+    results = Results(folder.parent)
+    try:
+        staged = results.new_folder(folder.name)
+        for name, data in content.items():
+            with writing(staged / name) as file:
+                file.write(data)
+        results.commit()
+    finally:
+        results.discard()
+
+
 def file_names(folder: Path) -> list[str]:
     """The files of a folder and of the folders in it, by path relative to it."""
     files = (path for path in folder.rglob("*") if path.is_file())

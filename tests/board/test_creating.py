@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.files import dump_json
+from curation.files import CurationError, dump_json
 from curation.pages.board.about import Baseline
 from curation.pages.board.opening import says
 from curation.records import Kind
@@ -19,7 +19,7 @@ from curation.release.hidden.commitments import HiddenGold, assign
 from curation.steps.board import creating
 from curation.steps.board.folder import Board, open_board
 from support.expected import has
-from support.hosting import made_up
+from support.hosting import host, made_up
 from support.labelled import Desk
 from support.releases import score
 from support.strike import strike, times
@@ -151,8 +151,8 @@ def test_what_cannot_be_opened(hidden: Desk, sealed: Desk, tmp_path: Path) -> No
     refuses("gold-0.1.0.jsonl")
     desk.gold.write_bytes(golds)
     for words, part in (
-        (("--profile", "defualt"), "--profile: no profile 'defualt'"),
-        (("--name", "a\nb"), "--name: "),
+        (("--profile", "defualt"), "profiles.0: no profile 'defualt'; there are "),
+        (("--name", "a\nb"), "name: "),
         (("--rotates", "2001-01-01"), "would be closed on 2001-01-01"),
         (("--rotates", "2090-01-01"), "would be closed on 2090-01-01"),
     ):
@@ -191,6 +191,15 @@ def test_sealed_texts_that_are_public_are_not_opened(
     said = desk.refused("board", "create", tmp_path / "b", "--release", "0.1.0")
     has(said, "4 of the hidden CATs of version 0.1.0 are in another version")
     desk.done("board", "create", tmp_path / "b", "--release", "0.2.0")
+
+
+def test_a_profile_in_board_toml_is_one_of_curation(tmp_path: Path) -> None:
+    """Otherwise, its submissions could be scored by any rules, and be in one ranking."""
+    path = host(tmp_path).board.root / "board.toml"
+    path.write_text(path.read_text("utf-8").replace('["default"]', '["default", "mine"]'), "utf-8")
+    line = r"board\.toml line \d+, profiles\.1: no profile 'mine'; there are acl-ll, "
+    with pytest.raises(CurationError, match=line):
+        open_board(path.parent)
 
 
 def test_a_board_is_whole_or_not_there(sealed: Desk, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import sys
 from collections.abc import Callable, Mapping
 from math import ceil
 from pathlib import Path
@@ -14,8 +15,8 @@ from scipy.stats import binom, hypergeom
 from curation.files import CurationError, read_records
 from curation.models import tiny
 from curation.models.scoring import ModelSpec, identify
-from curation.pages.board.log import Rechecked, read_log
-from curation.pages.board.sample import FOUND, HONEST, PRECISIONS, SHARE, Compared, compare, size
+from curation.pages.board.log import Compared, Rechecked, read_log
+from curation.pages.board.sample import FOUND, HONEST, PRECISIONS, SHARE, compare, size
 from curation.records import Cat, Score
 from curation.scores.running import job, score_cats
 from curation.steps.board import rechecking
@@ -116,6 +117,11 @@ def test_who_only_swaps_near_ties_is_found_by_orders(hosted: Hosted) -> None:
     assert compare(cats[1:], sent, made, **how, turned=5).agrees  # type: ignore[arg-type]
 
 
+def test_the_largest_numbers_are_no_infinite_difference(hosted: Hosted) -> None:
+    found = compared(hosted, lambda scores: dict.fromkeys(scores, sys.float_info.max))
+    assert (found.agrees, found.beyond, found.largest) == (False, found.cats, 1e9)
+
+
 def test_broken_ties_are_another_order_and_missing_scores_are_beyond(hosted: Hosted) -> None:
     made = dict.fromkeys(hosted.scores(), -50.0)
     cats = hosted.cats[:10]
@@ -177,7 +183,8 @@ def test_an_honest_row_agrees(tmp_path: Path, model: Path, own: dict[str, float]
     revision = identify(ModelSpec(str(model), device="cpu"))["revision"]
     hosted = with_row(tmp_path, own, revision=revision)
     found = checked(hosted, model).found
-    assert found == Compared(True, 45, 0, 0, found.largest)
+    none = {"orders": 0, "beyond": 0, "largest": found.largest}
+    assert found == Compared(agrees=True, cats=45, **none)
     assert found.largest < 1e-5
     line = read_log(hosted.board.log)[0][-1]
     assert isinstance(line, Rechecked)
@@ -211,6 +218,14 @@ def test_a_row_by_another_rule_differs(tmp_path: Path, hosted: Hosted, model: Pa
     other = scores_by(model, hosted.cats, tmp_path / "scores", rule="ll-code")
     found = checked(with_row(tmp_path, other), model).found
     assert (found.agrees, found.beyond) == (False, 45)
+
+
+def test_a_row_that_names_another_rule_differs(
+    tmp_path: Path, model: Path, own: dict[str, float]
+) -> None:
+    named = dict.fromkeys(RULES, "pll-word-l2r")
+    found = checked(with_row(tmp_path, own, rules=named), model).found
+    assert (found.agrees, found.orders, found.beyond) == (False, 0, 0)
 
 
 def test_a_row_in_bfloat16_agrees(tmp_path: Path, hosted: Hosted, model: Path) -> None:

@@ -201,6 +201,21 @@ def test_nothing_is_revealed_without_a_yes(unseen: Opening, tmp_path: Path) -> N
     assert not own.desk.revealed.exists()
 
 
+def test_a_test_set_that_was_closed_is_never_opened_again(unseen: Opening, tmp_path: Path) -> None:
+    own = unseen.copy(tmp_path)
+    own.does()
+    shutil.rmtree(own.desk.revealed)  # as in a campaign from an older backup
+    own.refuses("gold labels of version 0.1.0 are revealed", words=("--release", "0.1.0"))
+
+
+def test_nothing_is_revealed_through_a_link(unseen: Opening, tmp_path: Path) -> None:
+    own = unseen.copy(tmp_path)
+    (tmp_path / "theirs").mkdir()
+    (own.root / "sets/0.1.0/revealed").symlink_to(tmp_path / "theirs")
+    has(own.rotate().err, "is a link, and nothing is written through links")
+    assert not list((tmp_path / "theirs").iterdir())
+
+
 def test_a_changed_readme_stays(unseen: Opening, tmp_path: Path) -> None:
     own = unseen.copy(tmp_path)
     (own.root / "README.md").write_text("ours", "utf-8")
@@ -225,10 +240,6 @@ def test_what_stops_a_rotation(unseen: Opening, tmp_path: Path) -> None:
     own = unseen.copy(tmp_path)
     own.refuses("version 9 is not built", words=("--release", "9"))
     own.refuses("would be closed on 2001-01-01", words=("--rotates", "2001-01-01"))
-    plan = own.owner / "plan.json"
-    plan.write_text("{}")
-    own.refuses("plan.json: «curation board score» was stopped", "score» first")
-    plan.unlink()
     for path in (own.root / "sets/0.1.0/sealed.jsonl", own.root / "sets/0.1.0/set.json"):
         content = path.read_bytes()
         path.write_bytes(content.replace(b"0", b"1", 1) + b" ")

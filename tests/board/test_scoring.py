@@ -14,6 +14,7 @@ from curation.pages.board.values import values
 from curation.records import PAIRS, Comparison, Rejection
 from curation.release.hidden.numbers import GivenOut, fingerprint
 from curation.scores.asking import cat_digest
+from curation.steps.board.checking import check_files
 from curation.steps.board.folder import open_board
 from curation.steps.board.scoring import Outcome, score
 from curation.steps.release.history import History
@@ -148,8 +149,8 @@ def test_after_its_day_nothing_is_scored(tmp_path: Path) -> None:
     hosted = host(tmp_path, cats=60)
     setting(hosted, "rotates = 2099-01-01", "rotates = 2026-11-26")
     submit(hosted, submission(hosted, hosted.scores()), submission(hosted, {}, model="a/b"))
-    with pytest.warns(UserWarning, match="nothing is scored after 2026-11-26"):
-        late = settled(hosted, date(2026, 11, 27))
+    late = settled(hosted, date(2026, 11, 27))
+    assert late["001.json"].why == "nothing is scored after 2026-11-26, as board.toml says"
     assert [each.outcome for each in late.values()] == ["waits", "refused"]
     assert settled(hosted)["001.json"].outcome == "scored"
 
@@ -164,9 +165,9 @@ def test_a_row_stays_if_its_file_is_changed_or_deleted(tmp_path: Path, gone: boo
         paths[0].unlink()
     else:
         paths[0].write_bytes(paths[0].read_bytes().replace(b"Ann", b"Ben"))
-    with pytest.warns(UserWarning, match="001.json: the submission was changed"):
-        found = settled(hosted)
+    found = settled(hosted)
     assert found["001.json"].outcome == "changed"
+    assert found["001.json"].why.startswith("submissions/001.json: the submission was changed")
     assert hosted.board.log.read_bytes() == before
 
 
@@ -195,7 +196,8 @@ def test_a_row_that_differs_does_not_keep_the_model_away(tmp_path: Path) -> None
     checked = Rechecked(**about, submission=row.submission, agrees=False, **found)  # type: ignore[arg-type]
     hosted.board.owner = hosted.campaign.boards / BOARD_ID
     hosted.board.append([checked])
-    submit(hosted, submission(hosted, hosted.scores(2)))
+    (path,) = submit(hosted, submission(hosted, hosted.scores(2)))
+    assert check_files(hosted.board, [str(path)]) == {str(path): []}
     assert settled(hosted)["002.json"].outcome == "scored"
 
 
@@ -239,11 +241,12 @@ def test_a_sealed_set_shows_the_command_and_takes_complete_runs(tmp_path: Path) 
         hosted.campaign.boards / BOARD_ID / "scores",
         hosted.campaign.releases / "gold-0.1.0.jsonl",
     )
-    tail = ["--profile", "default", "--gold", str(gold), "--scores", str(scores)]
+    tail = ["--profile", "default", "--gold", str(gold), "--scores"]
     assert shlex.split(found["001.json"].fix) == [
-        *("curation", "scores", "models", "a/one", "--revision=1", *tail)
+        *("curation", "scores", "models", "a/one", "--revision=1", *tail, str(scores / "1"))
     ]
-    assert shlex.split(found["006.json"].fix)[3:] == ["a/folder=FOLDER", *tail]
+    folder = str(scores / f"sha256:{'c' * 64}")
+    assert shlex.split(found["006.json"].fix)[3:] == ["a/folder=FOLDER", *tail, folder]
     made = hosted.scores(1)
     score_here(hosted, made, model="a/one")
     score_here(hosted, dict(list(made.items())[3:]), model="a/two")  # not complete
@@ -254,8 +257,9 @@ def test_a_sealed_set_shows_the_command_and_takes_complete_runs(tmp_path: Path) 
         for id in ids
     ]
     (folder / "rejected.jsonl").write_bytes(b"".join(map(dump_line, refused)))
-    score_here(hosted, made, model="a/tag", revision="a" * 40)
-    score_here(hosted, made, model="a/commit", revision="a" * 40)  # another commit
+    score_here(hosted, made, model="a/tag", submitted="v1.0", revision="a" * 40)
+    # another commit
+    score_here(hosted, made, model="a/commit", submitted="b" * 40, revision="a" * 40)
     found = settled(hosted)
     assert {name: each.outcome for name, each in found.items()} == {
         "001.json": "scored",
@@ -276,6 +280,33 @@ def test_a_sealed_set_shows_the_command_and_takes_complete_runs(tmp_path: Path) 
     assert ledger(hosted) == []
 
 
+def test_another_tag_is_another_model(tmp_path: Path) -> None:
+    hosted = host(tmp_path, hide="all", cats=12, terms=3)
+    submit(hosted, *(submission(hosted, None, revision=f"v{n}") for n in (1, 2, 3)))
+    score_here(hosted, hosted.scores(1), submitted="v1", revision="a" * 40)
+    found = settled(hosted)
+    assert [each.outcome for each in found.values()] == ["scored", "waits", "waits"]
+    assert "--revision=v2" in found["002.json"].fix
+    score_here(hosted, hosted.scores(2), submitted="v2", revision="b" * 40)
+    score_here(hosted, hosted.scores(2), submitted="v3", revision="b" * 40)  # v2 again
+    found = settled(hosted)
+    assert [each.outcome for each in found.values()] == ["scored", "refused"]
+    assert "submissions/002.json: the board has a row" in found["003.json"].why
+    rows = [each.revision for each in lines(hosted) if isinstance(each, Scored)]
+    assert rows == ["a" * 40, "b" * 40]
+
+
+def test_rules_of_another_family_are_refused_when_the_model_is_scored(tmp_path: Path) -> None:
+    hosted = host(tmp_path, hide="all", cats=12, terms=3)
+    rules = {"intrasentence": "infill", "intersentence": "conditional"}
+    submit(hosted, submission(hosted, None, rules=rules))
+    assert settled(hosted)["001.json"].outcome == "waits"
+    score_here(hosted, hosted.scores())
+    found = settled(hosted)["001.json"]
+    assert found.outcome == "refused"
+    assert found.why.startswith("the family of made-up/tiny is causal: the rules are not those of")
+
+
 def test_a_chat_model_has_comparisons_instead_of_scores(tmp_path: Path) -> None:
     hosted = host(tmp_path, hide="all", cats=12, terms=3)
     setting(hosted, '["default"]', '["default", "choice"]')
@@ -285,7 +316,7 @@ def test_a_chat_model_has_comparisons_instead_of_scores(tmp_path: Path) -> None:
     assert shlex.split(settled(hosted)["001.json"].fix)[3:7] == [
         *("chat:a/chat", f"--revision={'b' * 40}", "--profile", "choice")
     ]
-    folder = hosted.campaign.boards / BOARD_ID / "scores" / "a--chat" / "choice"
+    folder = hosted.campaign.boards / BOARD_ID / "scores" / ("b" * 40) / "a--chat" / "choice"
     folder.mkdir(parents=True)
     run = {"model": "a/chat", "family": "chat", "revision": "b" * 40, "rules": rules}
     (folder / "run.json").write_bytes(dump_json(run))

@@ -11,7 +11,7 @@ import pytest
 
 from curation.campaign import Campaign, create_campaign
 from curation.pages import dots
-from curation.pages.report import Report, _environment, _given
+from curation.pages.report import Report, environment, given_to
 from curation.pages.sourced import raw, wrap
 from curation.scores.groups import Difference
 from curation.scores.published import targets
@@ -29,9 +29,9 @@ Json = dict[str, Any]
 def page(**sources: Any) -> str:
     """Both sections from these sources, each of a file of its name."""
     there = {name: (f"{name}.json", content) for name, content in sources.items()}
-    given = _given(Report("Example", texts("en"), "en", there))
+    given = given_to(Report("Example", texts("en"), "en", there))
     sections = (f"section_{name}.html" for name in ("scores", "trust"))
-    return "".join(_environment().get_template(name).render(given) for name in sections)
+    return "".join(environment().get_template(name).render(given) for name in sections)
 
 
 def shown(html: str) -> dict[str, set[str]]:

@@ -163,9 +163,14 @@ def submit(hosted: Hosted, *contents: Mapping[str, object]) -> Sequence[Path]:
 
 
 def score_here(
-    hosted: Hosted, scores: Mapping[str, float], *, model: str = "made-up/tiny", **about: object
+    hosted: Hosted,
+    scores: Mapping[str, float],
+    *,
+    model: str = "made-up/tiny",
+    submitted: str = "1",
+    **about: object,
 ) -> Path:
-    """Write the run that «scores models» makes for a model of a sealed test set."""
+    """Write the run that «scores models» makes for a submission of a revision of a model."""
     usual = {"model": model, "family": "causal", "revision": "1", "dtype": "float32"}
     rules = {"intrasentence": "ll-bos", "intersentence": "conditional"}
     content = {**usual, "rules": rules, "variant": "", **about}
@@ -174,7 +179,7 @@ def score_here(
         Score(model=model, rule=rule[name], association=name, value=value)
         for name, value in scores.items()
     ]
-    folder = hosted.campaign.boards / BOARD_ID / "scores" / model.replace("/", "--")
+    folder = hosted.campaign.boards / BOARD_ID / "scores" / submitted / model.replace("/", "--")
     folder /= "ll-bos_conditional"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "scores.jsonl").write_bytes(b"".join(map(dump_line, lines)))

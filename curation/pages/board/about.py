@@ -2,22 +2,33 @@
 
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError
 
 from curation.files import CurationError, read_text
 from curation.formats.toml_files import line_of, read_toml
+from curation.models.rules import PROFILES
 from curation.pages.board.log import Hash
-from curation.records import Kind, Line, Record
+from curation.records import Fields, Kind, Line, Record
 from curation.settings import Hide, Version
 
 SETTINGS = "board.toml"
+_FIX = "see docs/board.md for the settings"
 _PLAIN = {  # errors in other words than pydantic's
     "extra_forbidden": "no such setting",
     "missing": "is missing",
     "tuple_type": 'must be a list, such as ["Ann Example"]',
 }
+
+
+def _known(name: str) -> str:
+    if name not in PROFILES:  # its rows could be by any rules
+        raise ValueError(f"no profile {name!r}; there are {', '.join(PROFILES)}")
+    return name
+
+
+_Profile = Annotated[str, AfterValidator(_known)]
 
 
 class BoardSettings(Record):
@@ -39,7 +50,7 @@ class BoardSettings(Record):
     id: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
     name: Annotated[Line, Field(min_length=1)]
     contact: Line = ""
-    profiles: Annotated[tuple[str, ...], Field(min_length=1)]
+    profiles: Annotated[tuple[_Profile, ...], Field(min_length=1)]
     submitters: tuple[Line, ...] = ()
     rows: Annotated[int | None, Field(ge=0)] = None
     rotates: date
@@ -94,19 +105,21 @@ def read_settings(path: Path) -> BoardSettings:
     Raises:
         CurationError: it is not TOML, or a setting is unknown or not valid; names the line.
     """
-    content = read_toml(path, fix="see docs/board.md for the settings")
+    return checked(read_toml(path, fix=_FIX), path)
+
+
+def checked(content: Fields, path: Path | None = None) -> BoardSettings:
+    """Settings; ``path`` is the file that they are from.
+
+    Raises:
+        CurationError: one is unknown or not valid; names it, and its line in the file.
+    """
+    lists = {key: tuple(value) for key, value in content.items() if isinstance(value, list)}
     try:
-        return BoardSettings.model_validate(_as_tuples(content))
+        return BoardSettings.model_validate(content | lists)
     except ValidationError as error:
         first = error.errors()[0]
         keys = [str(key) for key in first["loc"]]
-        line = line_of(read_text(path), keys, depth=0)
-        message = first["msg"].removeprefix("Value error, ")
-        message = _PLAIN.get(first["type"], message)
-        raise CurationError(
-            f"{path}{line}, {'.'.join(keys)[:100]}: {message}", "see docs/board.md for the settings"
-        ) from None
-
-
-def _as_tuples(content: dict[str, Any]) -> dict[str, Any]:
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
+        where = f"{path}{line_of(read_text(path), keys, depth=0)}, " if path else ""
+        message = _PLAIN.get(first["type"], first["msg"].removeprefix("Value error, "))
+        raise CurationError(f"{where}{'.'.join(keys)[:100]}: {message}", _FIX) from None

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from uuid import UUID
 
-from curation.files import dump_json, shipped
-from curation.formats.toml_files import read_toml
+from curation.files import dump_json
+from curation.formats.toml_files import shipped_table
 from curation.records import Fields
 from curation.text.rules import stable_id
 
 FOLDER = "results/every_eval_ever/data"
-_SAME = read_toml(shipped("data", "board", "every_eval.toml"), fix="see its first lines")
+_SAME = shipped_table("board", "every_eval.toml")
 _SAFE = re.compile(
     r"(?!(?:aux|con|data|nul|prn|com\d|lpt\d)(?:\.|$))[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9_-])?",
     re.ASCII | re.IGNORECASE,

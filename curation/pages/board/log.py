@@ -18,11 +18,7 @@ from curation.records import Kind, Record
 from curation.settings import Version
 
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Day = Annotated[
-    str,
-    StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$"),
-    AfterValidator(lambda day: str(date.fromisoformat(day))),
-]
+Day = Annotated[str, AfterValidator(lambda day: str(date.fromisoformat(day)))]
 NONE = "0" * 64  # what the first line has in place of the sha256 of the line before
 
 
@@ -104,8 +100,8 @@ class Scored(_Submitted):
     values: Values
 
 
-class Rechecked(_Submitted):
-    """The owner scored a secret sample of a row's CATs with the model itself.
+class Compared(Record):
+    """A comparison of a secret sample of a row's CATs with the scores of the model itself.
 
     Attributes:
         agrees: whether orders and scores agree within the tolerance of the number format.
@@ -115,12 +111,17 @@ class Rechecked(_Submitted):
         largest: the largest relative difference of a score.
     """
 
-    what: Literal["rechecked"] = "rechecked"
     agrees: bool
     cats: int
     orders: int
     beyond: int
     largest: float
+
+
+class Rechecked(_Submitted, Compared):
+    """The owner compared a row with the scores of the model itself."""
+
+    what: Literal["rechecked"] = "rechecked"
 
 
 class Closed(_Line):
@@ -179,6 +180,13 @@ def read_log(path: Path) -> tuple[list[Entry], list[bytes]]:
             raise CurationError(f"{path} line {number}: {problem}", _FIX)
         entries.append(entry)
     return entries, lines
+
+
+def rows_of(entries: Sequence[Entry], version: str) -> list[tuple[Scored, bool]]:
+    """The rows of a test set, each with whether its last recheck agrees; True without a recheck."""
+    agrees = {each.file: each.agrees for each in entries if isinstance(each, Rechecked)}
+    rows = (each for each in entries if isinstance(each, Scored) and each.version == version)
+    return [(row, agrees.get(row.file, True)) for row in rows]
 
 
 def chained(lines: Sequence[bytes], entries: Iterable[Entry]) -> list[bytes]:

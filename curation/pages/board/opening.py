@@ -33,11 +33,7 @@ def files(settings: BoardSettings, facts: SetFacts) -> Iterator[tuple[str, bytes
 
 def rendered(name: str, settings: BoardSettings, facts: SetFacts) -> bytes:
     """A file from its template. The README depends on whether the test set is sealed."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
+    from curation.pages.report import environment
 
-    place = FileSystemLoader(HERE)
-    made = Environment(loader=place, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    made.filters["toml"] = lambda value: Markup(toml_value(value))  # noqa: S704
-    made.keep_trailing_newline = True
-    return made.get_template(f"{name}.jinja").render(settings=settings, facts=facts).encode()
+    template = environment().get_template(f"{name}.jinja")
+    return f"{template.render(settings=settings, facts=facts, toml=toml_value)}\n".encode()

@@ -7,21 +7,14 @@ in one ranking, because a difference may come from the rules.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
+from itertools import chain
 from operator import itemgetter
 
 from curation import __version__
 from curation.files import dump_line
+from curation.pages.board import log
 from curation.pages.board.about import BoardSettings, SetFacts
-from curation.pages.board.log import (
-    Closed,
-    Entry,
-    Opened,
-    Rechecked,
-    Refused,
-    Scored,
-    Waits,
-    head,
-)
+from curation.pages.board.log import Entry
 from curation.records import Fields
 
 IDEAL = {"lms": 100.0, "ss": 50.0, "icat": 100.0}
@@ -47,11 +40,9 @@ def standings(
         The content of ``results/board.json``; docs/board.md describes its fields.
     """
     last = entries[-1].date if entries else ""
-    opened = [entry for entry in entries if isinstance(entry, Opened)]
-    sets = []
-    for version in (entry.version for entry in reversed(opened)):
-        own = [entry for entry in entries if entry.version == version]
-        sets.append(_test_set(own, settings, facts[version], last))
+    opened = [entry for entry in entries if isinstance(entry, log.Opened)]
+    own = {each.version: [e for e in entries if e.version == each.version] for each in opened}
+    sets = [_test_set(own[v], settings, facts[v], last) for v in reversed(own)]
     about = {"id", "name", "contact", "rotates", "expires"}
     return {
         "curation": __version__,
@@ -59,7 +50,7 @@ def standings(
         "opened": opened[0].date if opened else "",
         "last": last,
         "lines": len(entries),
-        "head": head([*map(dump_line, entries[-1:])]),
+        "head": log.head([*map(dump_line, entries[-1:])]),
         "ideal": IDEAL,
         "sets": sorted(sets, key=lambda each: not each["open"]),
     }
@@ -69,13 +60,12 @@ def _test_set(
     entries: Sequence[Entry], settings: BoardSettings, facts: SetFacts, last: str
 ) -> Fields:
     """A test set: its facts, its rankings, and its submissions without a score."""
-    opened = next(entry for entry in entries if isinstance(entry, Opened))
-    closed = next((entry for entry in entries if isinstance(entry, Closed)), None)
-    scored = [entry for entry in entries if isinstance(entry, Scored)]
-    profiles = dict.fromkeys(() if closed else settings.profiles)
-    profiles |= dict.fromkeys(each.profile for each in scored)
-    rankings = [_ranking(entries, profile, facts) for profile in profiles]
-    limits = [limit for limit in (facts.rows, settings.rows) if limit is not None]
+    opened = next(entry for entry in entries if isinstance(entry, log.Opened))
+    closed = next((entry for entry in entries if isinstance(entry, log.Closed)), None)
+    scored = [entry for entry in entries if isinstance(entry, log.Scored)]
+    profiles = (() if closed else settings.profiles, (each.profile for each in scored))
+    rankings = [_ranking(entries, each, facts) for each in dict.fromkeys(chain(*profiles))]
+    limits = [n for n in (facts.rows, settings.rows) if n is not None]
     days = date.fromisoformat(closed.date if closed else last) - date.fromisoformat(opened.date)
     known = facts.model_dump(mode="json", exclude={"rows", "sums"})
     return {
@@ -88,7 +78,7 @@ def _test_set(
         "days": days.days,
         "rows": {
             "used": len(scored),
-            "allowed": min(limits) if facts.hide == "labels" and limits else None,
+            "allowed": None if facts.rows is None else min(limits),
             "ranked": sum(ranking["ranked"] for ranking in rankings),
         },
         "rankings": rankings,
@@ -99,15 +89,14 @@ def _test_set(
 
 def _ranking(entries: Sequence[Entry], profile: str, facts: SetFacts) -> Fields:
     """The ranking of a profile: ranked rows, the highest first, then the others by name."""
-    days = [entry.date for entry in entries if isinstance(entry, Scored | Rechecked)]
+    days = [entry.date for entry in entries if isinstance(entry, log.Scored | log.Rechecked)]
     before = [entry for entry in entries if entry.date < max(days, default="")]
     old = {row["submission"]: row["rank"] for row in _rows(before, profile, facts)}
     rows = _rows(entries, profile, facts)
-    for row in rows:
-        then = old.get(row["submission"])
-        row["new"] = row["rank"] is not None and then is None
-        row["change"] = then - row["rank"] if row["rank"] and then else None
-    ranked = sum(row["rank"] is not None for row in rows)
+    ranked = 0
+    for row in (row for row in rows if row["rank"]):
+        then, ranked = old.get(row["submission"]), ranked + 1
+        row |= {"new": not then, "change": then and then - row["rank"]}
     return {"profile": profile, "ranked": ranked, "rows": rows}
 
 
@@ -116,11 +105,11 @@ def _rows(entries: Sequence[Entry], profile: str, facts: SetFacts) -> list[Field
 
     Without an interval, the icat of a row may be anything.
     """
-    checks = {each.submission: each for each in entries if isinstance(each, Rechecked)}
+    checks = {each.submission: each for each in entries if isinstance(each, log.Rechecked)}
     rows = [
         _row(entry, checks.get(entry.submission), facts)
         for entry in entries
-        if isinstance(entry, Scored) and entry.profile == profile
+        if isinstance(entry, log.Scored) and entry.profile == profile
     ]
     ranked = [row for row in rows if row["state"] in RANKED]
     intervals = [row["values"]["overall"]["icat_ci"] or (0.0, 100.0) for row in ranked]
@@ -131,7 +120,7 @@ def _rows(entries: Sequence[Entry], profile: str, facts: SetFacts) -> list[Field
     return ranked + sorted(others, key=itemgetter("model", "revision", "submission"))
 
 
-def _row(entry: Scored, check: Rechecked | None, facts: SetFacts) -> Fields:
+def _row(entry: log.Scored, check: log.Rechecked | None, facts: SetFacts) -> Fields:
     state = "self-reported" if check is None else "rechecked" if check.agrees else "differs"
     found = {"date", "agrees", "cats", "orders", "beyond", "largest"}
     return {
@@ -153,11 +142,11 @@ def ranks(intervals: Sequence[tuple[float, float]]) -> list[int]:
 
 def _waiting(entries: Sequence[Entry]) -> list[Fields]:
     """The submissions that wait, each with its place in the queue."""
-    queue: dict[tuple[str, str], Waits] = {}
+    queue: dict[tuple[str, str], log.Waits] = {}
     for entry in entries:
-        if isinstance(entry, Waits):
+        if isinstance(entry, log.Waits):
             queue.setdefault((entry.file, entry.submission), entry)
-        elif isinstance(entry, Scored | Refused):
+        elif isinstance(entry, log.Scored | log.Refused):
             queue.pop((entry.file, entry.submission), None)
     waits = [each.model_dump(include={"file", "submission", "date"}) for each in queue.values()]
     return [{"place": place, **each} for place, each in enumerate(waits, 1)]
@@ -165,7 +154,7 @@ def _waiting(entries: Sequence[Entry]) -> list[Fields]:
 
 def _refused(entries: Sequence[Entry]) -> Fields:
     """The refused submissions, the latest first, and how often each reason was given."""
-    refused = [entry for entry in entries if isinstance(entry, Refused)]
+    refused = [entry for entry in entries if isinstance(entry, log.Refused)]
     fields = {"file", "submission", "date", "code", "detail"}
     return {
         "reasons": dict(Counter(entry.code for entry in refused).most_common()),

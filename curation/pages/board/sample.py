@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+from curation.pages.board.log import Compared
 from curation.records import Cat, Kind
 
 SHARE, FOUND = 0.05, 0.95
@@ -46,6 +47,7 @@ _LEAST = {"ratio": 50.0, "nsp": 10.0}
 """The size of the numbers, in nats, whose difference a rule's score is: it may be near 0."""
 
 
+_FAR = 1e9  # a relative difference; a larger one is shown as this, so never as infinite
 _MOST = 400  # CATs: more than any set needs
 
 
@@ -54,16 +56,6 @@ class Size(NamedTuple):
 
     cats: int
     turned: int
-
-
-class Compared(NamedTuple):
-    """What a comparison found; the fields are those of ``log.Rechecked``."""
-
-    agrees: bool
-    cats: int
-    orders: int
-    beyond: int
-    largest: float
 
 
 def size(cats: int, format: str) -> Size:
@@ -126,9 +118,10 @@ def compare(
         apart = max(abs(sent[id] - scored[id]) / max(abs(scored[id]), least) for id in ids)
         beyond += apart > PRECISIONS[format].relative
         orders += _order(ids, sent) != _order(ids, scored)
-        largest = max(largest, apart)
-    agrees = not beyond and orders <= turned
-    return Compared(agrees, len(cats), orders, beyond, float(f"{largest:.3g}"))
+        largest = max(largest, min(apart, _FAR))
+    agrees, largest = not beyond and orders <= turned, float(f"{largest:.3g}")
+    counts = {"cats": len(cats), "orders": orders, "beyond": beyond}
+    return Compared(agrees=agrees, largest=largest, **counts)
 
 
 def _order(ids: Sequence[str], scores: Mapping[str, float]) -> list[int]:

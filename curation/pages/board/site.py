@@ -14,14 +14,7 @@ from curation.pages.terms import slim
 from curation.records import Fields
 
 PAGE, CONTENT, TABLE = "index.html", "results/board.json", "results/board.csv"
-FIRST = (
-    "version",
-    "profile",
-    "rank",
-    "change",
-    "state",
-    "model",
-)  # columns of a table without rows
+FIRST = ("version", "profile", "rank", "change", "state", "model")  # if there are no rows
 
 
 def files(
@@ -48,13 +41,13 @@ def files(
 
 
 def _csv(content: Fields) -> bytes:
-    """Every row of every ranking."""
-    rows = []
-    for version, ranking in [
-        (s["version"], each) for s in content["sets"] for each in s["rankings"]
-    ]:
-        for row in ranking["rows"]:
-            values = {**row["values"]["overall"], **row["values"], "overall": {}}
-            own = {**row, "recheck": row["recheck"] or {}, "values": {}}
-            rows.append({"version": version, "profile": ranking["profile"], **own, **values})
+    """Every row of every ranking: what is in an object of its own has columns with its name."""
+    rows = [
+        {"version": test_set["version"], "profile": ranking["profile"]}
+        | {**row, "recheck": row["recheck"] or {}, "values": {}}
+        | {**row["values"]["overall"], **row["values"], "overall": {}}
+        for test_set in content["sets"]
+        for ranking in test_set["rankings"]
+        for row in ranking["rows"]
+    ]
     return tables({"board": rows}, private=False)[0].data if rows else csv_text([FIRST]).encode()

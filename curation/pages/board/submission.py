@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from curation.files import CurationError, decoded, open_input
 from curation.formats.predictions import finite
@@ -28,18 +28,18 @@ REASONS: dict[str, dict[str, str]] = shipped_table("board", "reasons.toml")
 FIELDS: dict[str, str] = shipped_table("board", "fields.toml")
 """What each field of a submission must be."""
 LARGEST = 32 << 20  # bytes of a file, enough for a million scores
+_TOO_LARGE = f"has over {LARGEST >> 20} MiB"
+_KEY = 1000  # characters of a key that are looked for: a long pattern takes much memory
 _BRACKETS = 100  # a submission needs three; texts may have some
 
 
 class SubmissionError(CurationError):
     """Why a submission is not accepted; ``code`` is one of ``REASONS``, which has the fix."""
 
-    def __init__(self, code: str, what: str) -> None:
-        super().__init__(what, REASONS[code]["fix"])
+    def __init__(self, code: str, where: str, what: str = "") -> None:
+        """An error at a place in a file; without ``what`` it is what the code says."""
+        super().__init__(f"{where}: {what or REASONS[code]['says']}", REASONS[code]["fix"])
         self.code = code
-
-    def __reduce__(self) -> Any:
-        return type(self), (self.code, self.what)
 
 
 def _plain(text: str) -> str:
@@ -53,6 +53,7 @@ def _plain(text: str) -> str:
 _NAME = "[A-Za-z0-9][A-Za-z0-9._-]*"
 _FILE = re.compile(_NAME + "[.]json")
 _LINK = "^(https://[A-Za-z0-9.-]+(:[0-9]+)?([/?#][!#-;=?-~]*)?)?$"
+_At = Callable[..., SubmissionError]  # _error in one file
 _Text = Annotated[str, Field(max_length=100), AfterValidator(_plain)]
 
 
@@ -85,7 +86,6 @@ class Submission(Record):
     how: Annotated[str, Field(max_length=1000), AfterValidator(_plain)]
     format: Literal["float32", "float16", "bfloat16"]
     scores: dict[str, float] | None = None
-    _at: Callable[..., SubmissionError] = PrivateAttr()
 
 
 def read_file(path: Path, where: str) -> bytes:
@@ -98,12 +98,12 @@ def read_file(path: Path, where: str) -> bytes:
     try:
         info = path.lstat()
     except (OSError, ValueError):
-        raise SubmissionError("not_plain", f"{where}: no such file") from None
-    plain = stat.S_ISREG(info.st_mode) and not path.parent.is_symlink()
-    if not plain or not _FILE.fullmatch(path.name):
-        raise SubmissionError("not_plain", f"{where}: {REASONS['not_plain']['says']}")
+        raise SubmissionError("not_plain", where, "no such file") from None
+    is_plain = stat.S_ISREG(info.st_mode) and not path.parent.is_symlink()
+    if not is_plain or not _FILE.fullmatch(path.name):
+        raise SubmissionError("not_plain", where)
     if info.st_size > LARGEST:
-        raise SubmissionError("too_large", f"{where}: has over {LARGEST >> 20} MiB")
+        raise SubmissionError("too_large", where, _TOO_LARGE)
     with open_input(path) as file:
         return file.read(LARGEST + 1)
 
@@ -124,34 +124,24 @@ def read_submission(data: bytes, where: str) -> Submission:
     return submission
 
 
-def check(
-    submission: Submission, settings: BoardSettings, facts: SetFacts, ids: Collection[str]
-) -> None:
-    """Check that a submission fits a board and its open test set.
+def problems(
+    data: bytes, where: str, settings: BoardSettings, facts: SetFacts, ids: Collection[str]
+) -> tuple[Submission | None, list[SubmissionError]]:
+    """Read a submission, and check that it fits a board and its open test set.
 
     Args:
-        submission: what ``read_submission`` gives.
+        data: the content of the file.
+        where: the file, for errors.
         settings: of the board.
         facts: of its open test set.
         ids: of all associations of the test set; empty if it is sealed.
 
-    Raises:
-        SubmissionError: the first problem; it names the line.
-    """
-    for error in _misfits(submission, settings, facts, ids):
-        raise error
-
-
-def problems(
-    data: bytes, where: str, settings: BoardSettings, facts: SetFacts, ids: Collection[str]
-) -> tuple[Submission | None, list[SubmissionError]]:
-    """The submission, if it can be read, and the first problem of each sort.
-
-    The arguments are those of ``read_submission`` and ``check``.
+    Returns:
+        The submission, if it can be read, and the first problem of each sort; they name the line.
     """
     submission, found = _read(data, where)
     if submission:
-        found += _misfits(submission, settings, facts, ids)
+        found += _misfits(submission, partial(_error, data, where), settings, facts, ids)
     return submission, list({each.code: each for each in reversed(found)}.values())[::-1]
 
 
@@ -165,18 +155,18 @@ def _read(data: bytes, where: str) -> tuple[Submission | None, list[SubmissionEr
         return dict(pairs)
 
     if len(data) > LARGEST:
-        return None, [SubmissionError("too_large", f"{where}: has over {LARGEST >> 20} MiB")]
+        return None, [SubmissionError("too_large", where, _TOO_LARGE)]
     try:
         text = decoded(data, Path(where))
         is_deep = text.count("{") + text.count("[") > _BRACKETS  # would take much memory
         fields = None if is_deep else json.loads(text, object_pairs_hook=unique)
     except CurationError as error:  # another encoding, or empty
-        return None, [SubmissionError("not_json", error.what)]
+        return None, [SubmissionError("not_json", *error.what.split(": ", 1))]
     except ValueError as error:
         line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
-        why = f"column {column}: not JSON ({getattr(error, 'msg', 'a number is too long')})"
-        return None, [SubmissionError("not_json", f"{where} line {line} {why}")]
-    at = partial(_error, text, where)
+        why = f"not JSON ({getattr(error, 'msg', 'a number is too long')})"
+        return None, [SubmissionError("not_json", f"{where} line {line} column {column}", why)]
+    at = partial(_error, data, where)
     if not isinstance(fields, dict):
         problem = f"over {_BRACKETS} brackets" if is_deep else "not an object with fields"
         return None, [at("wrong_field", problem=problem)]
@@ -192,27 +182,23 @@ def _read(data: bytes, where: str) -> tuple[Submission | None, list[SubmissionEr
     for name in [name for name in fields if name not in FIELDS][:1]:
         found.append(at("wrong_field", name, problem=f"there is no field {_shown(name)}"))
     try:
-        submission = Submission.model_validate({k: v for k, v in fields.items() if k in FIELDS})
+        return Submission.model_validate({k: fields[k] for k in fields.keys() & FIELDS}), found
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
         it = f"is {_shown(fields[name])}" if name in fields else "is missing"
         problem = f"{name} {it}; it must be {FIELDS[name]}"
-        found.append(at("wrong_field", name, problem=problem))
-        return None, found
-    submission._at = at
-    return submission, found
+        return None, [*found, at("wrong_field", name, problem=problem)]
 
 
 def _misfits(
-    submission: Submission, settings: BoardSettings, facts: SetFacts, ids: Collection[str]
+    sent: Submission, at: _At, settings: BoardSettings, facts: SetFacts, ids: Collection[str]
 ) -> Iterator[SubmissionError]:
     """Why a submission does not fit a board and its open test set."""
-    at = submission._at
-    profile, rules, scores = submission.profile, submission.rules, submission.scores
-    if submission.board != settings.id:
-        yield at("other_board", "board", own=submission.board, board=settings.id)
-    if submission.version != facts.version:
-        yield at("other_set", "version", own=submission.version, open=facts.version)
+    profile, rules, scores = sent.profile, sent.rules, sent.scores
+    if sent.board != settings.id:
+        yield at("other_board", "board", own=sent.board, board=settings.id)
+    if sent.version != facts.version:
+        yield at("other_set", "version", own=sent.version, open=facts.version)
         return
     if profile not in settings.profiles:
         allowed = ", ".join(settings.profiles)
@@ -238,12 +224,14 @@ def _misfits(
 
 
 def _error(
-    text: str, where: str, code: str, at: str = "", nth: int = 0, **values: object
+    data: bytes, where: str, code: str, at: str = "", nth: int = 0, **values: object
 ) -> SubmissionError:
     """An error with the line of the nth place where the key ``at`` is; 1 if it is nowhere."""
-    places = [found.start() for found in re.finditer(rf"{re.escape(json.dumps(at))}\s*:", text)]
+    text, key = decoded(data, Path(where)), json.dumps(at)
+    end = r"\s*:" if len(key) <= _KEY else ""
+    places = [found.start() for found in re.finditer(re.escape(key[:_KEY]) + end, text)]
     line = text.count("\n", 0, places[nth] if nth < len(places) else 0) + 1
-    return SubmissionError(code, f"{where} line {line}: {REASONS[code]['what'].format(**values)}")
+    return SubmissionError(code, f"{where} line {line}", REASONS[code]["what"].format(**values))
 
 
 def _shown(value: object) -> str:

@@ -7,13 +7,8 @@ from pathlib import Path
 
 from curation.files import CurationError, digest, read_text
 from curation.formats.tables import read_json_lines
-from curation.pages.board.log import Refused, Scored, Waits
-from curation.pages.board.submission import (
-    REASONS,
-    SubmissionError,
-    problems,
-    read_file,
-)
+from curation.pages.board.log import Refused, Scored, Waits, rows_of
+from curation.pages.board.submission import SubmissionError, problems, read_file
 from curation.records import GOLDS, Cat, CatAssociation
 from curation.steps.board.folder import Board, TestSet
 
@@ -66,10 +61,10 @@ def check_files(
     """
     test_set = board.open_set
     fits = (board.settings, test_set.facts, association_ids(test_set))
-    entries = [e for e in board.entries() if isinstance(e, Waits | Refused | Scored)]
-    logged = {entry.file: entry.submission for entry in entries}
-    scored = (e for e in entries if isinstance(e, Scored) and e.version == test_set.facts.version)
-    known = {(row.model, row.revision, row.profile): row.file for row in scored}
+    entries = board.entries()
+    logged = {e.file: e.submission for e in entries if isinstance(e, Waits | Refused | Scored)}
+    rows = [row for row, agrees in rows_of(entries, test_set.facts.version) if agrees]
+    known = {(row.model, row.revision, row.profile): row.file for row in rows}
     found: dict[str, list[SubmissionError]] = {}
     for name in names:
         shown = name if name.isprintable() else ascii(name)
@@ -77,12 +72,12 @@ def check_files(
         inside = path.parent == Path(os.path.abspath(board.submissions))  # noqa: PTH100
         try:
             if proposal and (not inside or ".." in Path(name).parts):
-                raise _error("outside", shown)
+                raise SubmissionError("outside", shown)
             if proposal and not os.path.lexists(path):
-                raise _error("removed", shown)
+                raise SubmissionError("removed", shown)
             data = read_file(path, shown)
             if inside and logged.get(path.name, "") not in ("", sha256(data).hexdigest()):
-                raise _error("changed", shown)
+                raise SubmissionError("changed", shown)
         except SubmissionError as error:
             found[shown] = [error]
             continue
@@ -90,9 +85,5 @@ def check_files(
         if submission:
             key = (submission.model, submission.revision, submission.profile)
             if (twin := known.setdefault(key, path.name)) != path.name:
-                found[shown].append(_error("already_submitted", f"{shown} and {twin}"))
+                found[shown].append(SubmissionError("already_submitted", f"{shown} and {twin}"))
     return found
-
-
-def _error(code: str, shown: str) -> SubmissionError:
-    return SubmissionError(code, f"{shown}: {REASONS[code]['says']}")

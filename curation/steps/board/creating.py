@@ -10,14 +10,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from curation.campaign import Campaign
-from curation.files import beside, digest, dump_json, read_bytes, read_text, sweep, sync, writing
-from curation.formats.toml_files import with_setting
-from curation.models.rules import PROFILES
+from curation.files import digest, dump_json, read_bytes, read_text, refuse_links, sweep, writing
+from curation.formats.toml_files import with_setting, write_form
 from curation.pages.board import opening
-from curation.pages.board.about import SETTINGS, Baseline, BoardSettings, SetFacts
+from curation.pages.board.about import SETTINGS, Baseline, BoardSettings, SetFacts, checked
 from curation.pages.board.log import Closed, Opened, Scored, chained
 from curation.pages.board.opening import refused
 from curation.records import KINDS
@@ -31,7 +28,7 @@ from curation.steps.release.history import BuiltVersion, History, texts_of
 from curation.steps.release.revealing import check_sums, proved_golds, reveal
 from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.text.times import now
-from curation.work.manifest import file_names
+from curation.work.manifest import file_names, write_folder
 
 
 def today() -> date:
@@ -61,12 +58,12 @@ def create(campaign: Campaign, root: Path, version: str, **given: Any) -> Board:
         raise refused("inside", root=root)
     facts, content = new_set(campaign, version)
     settings = _settings(campaign, facts, given)
-    sets = {f"sets/{version}/{name}": data for name, data in content.items()}
-    log = {"results/log.jsonl": chained([], [_opened(facts)])[0]}
-    start = dict(opening.files(settings, facts))
+    start = {f"sets/{version}/{name}": data for name, data in content.items()}
+    start |= {"results/log.jsonl": chained([], [_opened(facts)])[0], "submissions/.gitkeep": b""}
     owner = campaign.boards / settings.id
     owner.mkdir(parents=True, mode=0o700)
-    _put_folder(root, {**start, **sets, **log, "submissions/.gitkeep": b""})
+    sweep(root.parent, below=False)
+    write_folder(root, start | dict(opening.files(settings, facts)))
     keep_head(made := open_board(root), owner)
     return made
 
@@ -75,15 +72,8 @@ def _settings(campaign: Campaign, facts: SetFacts, given: Mapping[str, Any]) -> 
     about = BuiltVersion(campaign.releases / facts.version).facts
     usual = {"name": facts.dataset, "contact": about and about.statement.contact}
     ends = {"rotates": today() + timedelta(183), "expires": today() + timedelta(731)}
-    own = {"id": secrets.token_hex(8), "profiles": ("default",), **usual, **ends, **given}
-    try:
-        settings = BoardSettings.model_validate(own)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise refused("setting", option=first["loc"][0], why=first["msg"]) from None
-    if unknown := [name for name in settings.profiles if name not in PROFILES]:
-        why = f"no profile {unknown[0]!r}; there are {', '.join(PROFILES)}"
-        raise refused("setting", option="profile", why=why)
+    own = {"id": secrets.token_hex(8), "profiles": ["default"], **usual, **ends, **given}
+    settings = checked(own)
     if settings.rows is not None and not 0 < settings.rows <= (facts.rows or 0):
         raise refused("rows", facts=facts)
     _check_days(settings)
@@ -93,20 +83,6 @@ def _settings(campaign: Campaign, facts: SetFacts, given: Mapping[str, Any]) -> 
 def _check_days(settings: BoardSettings) -> None:
     if not today() < settings.rotates <= settings.expires:
         raise refused("days", rotates=settings.rotates, expires=settings.expires)
-
-
-def _put_folder(folder: Path, content: Mapping[str, bytes]) -> None:
-    """Write a folder, which appears as a whole: its files by path."""
-    sweep(folder.parent, below=False)
-    staged = beside(folder)
-    try:
-        for path, data in content.items():
-            with writing(staged / path) as file:
-                file.write(data)
-        staged.rename(folder)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
-    sync(folder.parent)
 
 
 # --- test sets ----------------------------------------------------------------------------------
@@ -131,7 +107,7 @@ def new_set(
     """
     history, place = History(campaign), BuiltVersion(campaign.releases / version)
     built = [each.folder.name for each in history.built]
-    if f"{version.removesuffix(ANONYMOUS)}{ANONYMOUS}" in built and not place.folder.is_dir():
+    if version not in built and f"{version}{ANONYMOUS}" in built:
         raise refused("anonymous", version=version)
     if version not in built or version.endswith(ANONYMOUS):
         raise refused("not_built", version=version, built=", ".join(built))
@@ -141,23 +117,22 @@ def new_set(
         raise refused("revealed", version=version)
     golds = proved_golds(campaign, version)
     public = history.public | numbers.names(history.golds(after) if after in history.files else ())
-    if place.is_sealed:  # with texts, its scores would give away gold labels
+    if sealed := place.is_sealed:  # with texts, its scores would give away gold labels
         public |= {texts_of(cat) for each in history.built for cat in each.cats}
     if known := sum(bool(numbers.names([gold]) & public) for gold in golds):
         raise refused("known", version=version, count=known)
-    paths = (place.folder / flat_path(kind, "test") for kind in KINDS)
-    data = b"".join(read_bytes(path) for path in paths if path.exists())
-    data = read_bytes(place.folder / SEALED) if place.is_sealed else data
-    name, kinds = SEALED if place.is_sealed else CATS, Counter(gold.kind for gold in golds)
+    name, kinds = SEALED if sealed else CATS, Counter(gold.kind for gold in golds)
+    paths = [SEALED] if sealed else [flat_path(kind, "test") for kind in KINDS if kinds[kind]]
+    data = b"".join(read_bytes(place.folder / path) for path in paths)
     about = SetFacts(
         version=version,
         dataset=facts.name,
         language=facts.language,
-        hide="all" if place.is_sealed else "labels",
+        hide="all" if sealed else "labels",
         cats=len(golds),
         terms=len({(gold.bias_type, gold.target) for gold in golds}),
         kinds={kind: kinds[kind] for kind in KINDS if kinds[kind]},
-        rows=None if place.is_sealed else _rows(history, facts, after),
+        rows=None if sealed else _rows(history, facts, after),
         baselines=tuple(_pinned(base) for base in facts.baselines if base.rows),
         sums={name: sha256(data).hexdigest()},
     )
@@ -167,11 +142,10 @@ def new_set(
 def _rows(history: History, facts: release.Facts, after: str) -> int:
     """How many rows a test set with hidden labels gets, once ``after`` is revealed."""
     version, dev = facts.version, numbers.dev_cats(facts)
-    golds = history.hidden
+    given = history.given(golds := history.hidden)
     for other, count in nearly_the_same(history, version, golds[version]):
         if other != after:
             raise refused("near", version=version, other=other, count=count)
-    given = history.given(golds)
     if not (rows := numbers.rows(version, golds, given, dev=dev)):
         cats = len(golds[version])
         raise refused("too_few", version=version, cats=cats, dev=dev, given=len(given))
@@ -183,8 +157,7 @@ def _pinned(base: release.Baseline) -> Baseline:
     whole = {row.split: row for row in sorted(base.rows, key=lambda row: row.cats)}
     public = [row for row in whole.values() if row.split == "dev" or row.ss is not None]
     row = max(public or whole.values(), key=lambda row: row.split)  # test, then dev
-    shown = row.model_dump(include=set(Baseline.model_fields))
-    return Baseline(**{**shown, "says": base.says})
+    return Baseline(says=base.says, **row.model_dump(include=set(Baseline.model_fields)))
 
 
 def _opened(facts: SetFacts) -> Opened:
@@ -219,28 +192,25 @@ def rotate(
         The version that was closed; empty if none was.
 
     Raises:
-        CurationError: «board score» was killed, a file of the open test set was changed, the
+        CurationError: the board is an older copy, a file of the open test set was changed, the
             scores of a row are lost, or the next version cannot be opened.
     """
-    owner, settings, closes = owner_folder(board, campaign), board.settings, board.open_version
+    owner, closes = owner_folder(board, campaign), board.open_version
     keep_head(board, owner)
-    if (owner / "plan.json").exists():
-        raise refused("score_first", path=owner / "plan.json")
+    sweep(board.root)
     if rotates:
-        _check_days(settings.model_copy(update={"rotates": rotates}))
-    closes = "" if closes == release else closes
+        _check_days(board.settings.model_copy(update={"rotates": rotates}))
+    if release != closes and release in board.opened():
+        raise refused("revealed", version=release)
+    new = new_set(campaign, release, after=closes) if release not in ("", closes) else None
+    closes = "" if release == closes else closes
     scores = _scores(board, owner) if closes else {}
-    is_new = release and release != board.open_version
-    new = new_set(campaign, release, after=closes) if is_new else None
     if closes:
         agree(closes)
-    sweep(board.root)
-    if closes:
         _close(board, campaign, scores)
     if rotates:
-        text = with_setting(read_text(board.root / SETTINGS), "", "rotates", rotates)
-        with writing(board.root / SETTINGS) as file:
-            file.write(text.encode())
+        path = board.root / SETTINGS
+        write_form(path, with_setting(read_text(path), "", "rotates", rotates))
     if new:
         _open(board, *new)
     keep_head(board, owner)
@@ -257,41 +227,42 @@ def _scores(board: Board, owner: Path) -> dict[str, bytes]:
         if digest(place.folder / name) != sha:
             raise refused("changed", path=place.folder / name)
     own = (e for e in board.entries() if isinstance(e, Scored) and e.version == version)
-    rows = {row.scores for row in own if place.facts.hide == "all"}
-    files = {sha: owner / "rows" / f"{sha}.jsonl" for sha in sorted(rows)}
-    if lost := [path for sha, path in files.items() if digest(path) != sha]:
+    rows = [owner / "rows" / f"{row.scores}.jsonl" for row in own if place.facts.hide == "all"]
+    if lost := [path for path in rows if digest(path) != path.stem]:
         raise refused("row_lost", path=lost[0])
-    return {path.name: read_bytes(path) for path in files.values()}
+    return {path.name: read_bytes(path) for path in rows}
 
 
 def _close(board: Board, campaign: Campaign, scores: Mapping[str, bytes]) -> None:
     """Reveal the open test set in the campaign, copy it to the board, and say so in the log."""
-    version, folder = board.open_version, board.open_set.folder
+    version = board.open_version
     source = campaign.releases / f"{version}{REVEALED}"
     if source.is_dir():  # it may be published: it stays as it is
         check_sums(source)
     else:
         reveal(campaign, version)
     revealed = {name: read_bytes(source / name) for name in file_names(source)}
-    for place, content in ((folder / "revealed", revealed), (folder / "scores", scores)):
-        shutil.rmtree(place, ignore_errors=True)  # of a rotation that was killed
-        if content:
-            _put_folder(place, content)
+    _put(board, f"{version}/revealed", revealed)
+    _put(board, f"{version}/scores", scores)
     proof = sha256(revealed[SUMS]).hexdigest()
     board.append([Closed(date=str(today()), version=version, revealed=proof)])
 
 
 def _open(board: Board, facts: SetFacts, content: Mapping[str, bytes]) -> None:
     """Write the folder of a test set, adapt the README to its kind, and say so in the log."""
-    place, path = board.root / "sets" / facts.version, board.root / opening.README
-    shutil.rmtree(place, ignore_errors=True)  # of a rotation that was killed
-    _put_folder(place, content)
-    *_, last = (entry.version for entry in board.entries() if isinstance(entry, Opened))
-    old, new = (
-        opening.rendered(opening.README, board.settings, each)
-        for each in (board.test_set(last).facts, facts)
-    )
+    path, last = board.root / opening.README, board.test_set([*board.opened()][-1]).facts
+    old, new = (opening.rendered(opening.README, board.settings, each) for each in (last, facts))
+    _put(board, facts.version, content)
     if digest(path) == sha256(old).hexdigest():  # the owner has not changed it
         with writing(path) as file:
             file.write(new)
     board.append([_opened(facts)])
+
+
+def _put(board: Board, name: str, content: Mapping[str, bytes]) -> None:
+    """Write a folder in ``sets/``, in place of what a rotation that was killed left there."""
+    folder = board.root / "sets" / name
+    refuse_links(folder, below=board.root)
+    shutil.rmtree(folder, ignore_errors=True)
+    if content:
+        write_folder(folder, content)

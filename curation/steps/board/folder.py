@@ -97,13 +97,15 @@ class Board:
             fix = "restore it from version control"
             raise CurationError(f"{path}: is not a file that curation wrote", fix) from None
 
+    def opened(self) -> dict[str, str]:
+        """The versions of all test sets, in order, each with the sha256 of its facts."""
+        return {e.version: e.facts for e in self.entries() if isinstance(e, Opened)}
+
     @cached_property
     def open_version(self) -> str:
         """The version of the test set that is open; "" if all are closed."""
-        entries = self.entries()
-        closed = {entry.version for entry in entries if isinstance(entry, Closed)}
-        opened = (entry.version for entry in entries if isinstance(entry, Opened))
-        return next((version for version in opened if version not in closed), "")
+        closed = {entry.version for entry in self.entries() if isinstance(entry, Closed)}
+        return next((version for version in self.opened() if version not in closed), "")
 
     @property
     def open_set(self) -> TestSet:
@@ -116,9 +118,8 @@ class Board:
             raise CurationError(
                 f"{self.root}: no test set is open", "open one with «curation board rotate»"
             )
-        opened = {each.version: each for each in self.entries() if isinstance(each, Opened)}
         path = self.root / "sets" / self.open_version / FACTS
-        if digest(path) != opened[self.open_version].facts:
+        if digest(path) != self.opened()[self.open_version]:
             raise CurationError(f"{path}: was changed", "restore it from version control")
         return self.test_set(self.open_version)
 

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.catsets.stereoset import read_cats
-from curation.files import CurationError, dump_json, read_json, read_records, writing
+from curation.files import dump_json, read_json, read_records, writing
 from curation.models.scoring import ModelSpec
-from curation.pages.board.log import Rechecked, Scored
-from curation.pages.board.sample import Compared, compare, size
-from curation.pages.board.submission import REASONS, read_file, read_submission
+from curation.pages.board.log import Compared, Rechecked, Scored, rows_of
+from curation.pages.board.opening import refused
+from curation.pages.board.sample import compare, size
+from curation.pages.board.submission import SubmissionError, read_file, read_submission
 from curation.records import Fields, Score
 from curation.scores.run_folder import SCORES
 from curation.steps.board.folder import Board, keep_head, owner_folder
-from curation.steps.board.scoring import finish_plan
 from curation.steps.release.history import gold_file
 from curation.steps.scores.models import score_model
 from curation.steps.source import Source
@@ -71,48 +71,38 @@ def recheck(
     """
     facts, owner = board.open_set.facts, owner_folder(board, campaign)
     if facts.hide == "all":
-        raise CurationError(
-            f"the test set {facts.version} is sealed, so you scored its rows yourself",
-            "recheck rows of a test set with hidden labels",
-        )
+        raise refused("no_recheck", version=facts.version)
     cats = {cat.id: cat for cat in read_cats(gold_file(campaign, facts.version))}
-    with campaign.lock():
-        finish_plan(board, campaign)
-        entries, model = board.entries(), spec.label or spec.name
-        rows = [e for e in entries if isinstance(e, Scored) and e.version == facts.version]
-        if not (own := [row for row in rows if row.model == model]):
-            raise CurationError(
-                f"the test set {facts.version} has no row of the model {model[:100]!r}",
-                f"its rows are: {some([row.model for row in rows], _SHOWN) or 'none'}; to name a "
-                "local copy, write MODEL=FOLDER",
-            )
-        samples = [_sample(owner, row, [*cats], again=again) for row in own]
+    rows = [row for row, _ in rows_of(board.entries(), facts.version)]
+    if (model := spec.label or spec.name) not in (models := [row.model for row in rows]):
+        shown = some(models, _SHOWN) or "none"
+        raise refused("no_row", version=facts.version, model=model[:100], models=shown)
     done = []
-    for row, ids in zip(own, samples, strict=True):
-        where, drawn = f"submissions/{row.file}", [cats[id] for id in ids]
+    for row in (row for row in rows if row.model == model):
+        where = f"submissions/{row.file}"
         data = read_file(board.submissions / row.file, where)
         if sha256(data).hexdigest() != row.submission:
-            says, fix = REASONS["changed"]["says"], REASONS["changed"]["fix"]
-            raise CurationError(f"{where}: {says}", fix)
+            raise SubmissionError("changed", where)
+        with campaign.lock():
+            keep_head(board, owner)
+            drawn = [cats[id] for id in _sample(owner, row, [*cats], again=again)]
         source = Source(drawn, "test", facts.language, owner / RECHECKS / row.submission[:16])
-        made = score_model(
-            _as_said(spec, row), source, profile=row.profile, reporter=reporter, **work
-        ).job
+        how: Fields = {"profile": row.profile, "reporter": reporter, **work}
+        made = score_model(_as_said(spec, row), source, **how).job
         known = made.identity.get("revision", row.revision)  # an endpoint has none
         if row.revision.startswith("sha256:") and known != row.revision:
-            raise CurationError(
-                f"{spec.name}: has other weights than the row of {row.file}, {row.revision}",
-                "name the folder with these weights",
-            )
+            raise refused("other_weights", name=spec.name, row=row)
         sent, scores = read_submission(data, where).scores or {}, made.folder / SCORES
         scored = {score.association: score.value for score in read_records(scores, Score)}
         turned = size(len(cats), row.format).turned
-        found = compare(*(drawn, sent, scored), rules=row.rules, format=row.format, turned=turned)
-        about: Fields = {"version": row.version, "file": row.file, "submission": row.submission}
-        about["date"] = (today or datetime.now(UTC).date()).isoformat()
+        found = compare(*(drawn, sent, scored), rules=made.rules, format=row.format, turned=turned)
+        if made.rules != row.rules:  # the right scores under the name of another rule
+            found = found.model_copy(update={"agrees": False})
+        about = row.model_dump(include={"version", "file", "submission"}) | found.model_dump()
+        about["date"] = str(today or datetime.now(UTC).date())
         with campaign.lock():
-            finish_plan(board, campaign)
-            board.append([Rechecked(**about, **found._asdict())])
+            keep_head(board, owner)
+            board.append([Rechecked(**about)])
             keep_head(board, owner)
         done.append(Recheck(row, turned, found))
     return done

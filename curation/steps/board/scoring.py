@@ -1,9 +1,8 @@
 """``curation board score``: every submission ends with a score, a place in the queue, or a reason.
 
-All is settled in memory first. Then a plan is written to the owner's folder: the new lines of the
-log, and those of the ledger of values about hidden gold labels. The ledger is written first, then
-the log. A command that is killed before its plan is there has changed nothing. One that is killed
-later is completed by the next one, with the same lines. So nothing is lost or counted twice.
+All is settled in memory first. Then the ledger of values about hidden gold labels is written, and
+then the log. A value that is in the ledger already costs nothing. So a command that was killed can
+be run again: it writes the same lines, and nothing is lost or counted twice.
 """
 
 import re
@@ -12,28 +11,30 @@ from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from curation.campaign import Campaign
 from curation.catsets.stereoset import read_cats
-from curation.files import CurationError, dump_line, printable, read_bytes, sweep, writing
-from curation.pages.board import log
-from curation.pages.board import submission as files
-from curation.pages.board.submission import REASONS, Submission, SubmissionError
+from curation.files import CurationError, dump_line, read_bytes, sweep, writing
+from curation.models.rules import PROFILES
+from curation.pages.board.log import NONE, Entry, Refused, Scored, Values, Waits, rows_of
+from curation.pages.board.submission import Submission, SubmissionError, problems, read_file
 from curation.pages.board.values import of_results, values
-from curation.records import Fields, Record
+from curation.records import Fields
 from curation.release.hidden import numbers
 from curation.scores.boards import comparisons
 from curation.scores.run_folder import COMPARISONS, SCORES
 from curation.scores.runs import Run, folder_name, found_runs
 from curation.stats.metrics import results
+from curation.steps.board.checking import association_ids
 from curation.steps.board.folder import Board, keep_head, owner_folder
 from curation.steps.release.history import LEDGER, History, gold_file
 from curation.steps.step import QUIET, Reporter
 from curation.text.wording import amount
 
-PLAN, RUNS, ROWS = "plan.json", "scores", "rows"
+RUNS, ROWS = "scores", "rows"
 _ROTATE = "close the test set and open the next with «curation board rotate»"
+_UNLOGGED = ("changed", "not_approved")
 _EXACT = re.compile(r"[0-9a-f]{40}|sha256:.*")  # revisions that name weights, unlike tags
 
 
@@ -43,7 +44,8 @@ class Outcome(NamedTuple):
     Attributes:
         file: its name in ``submissions/``.
         model: its model; "" if the file could not be read.
-        outcome: ``changed`` if it is no longer as it was when it came into the log.
+        outcome: ``scored``, ``waits``, ``refused``, ``not_approved``, or ``changed`` if it is no
+            longer as it was when it came into the log.
         why: what is wrong, or what it waits for.
         fix: what to do; for a model that is not scored yet the command that scores it.
         place: its place in the queue, from 1; None if it does not wait.
@@ -52,23 +54,11 @@ class Outcome(NamedTuple):
 
     file: str
     model: str
-    outcome: Literal["scored", "waits", "refused", "not_approved", "changed"]
+    outcome: str
     why: str = ""
     fix: str = ""
     place: int | None = None
-    values: log.Values | None = None
-
-
-class Plan(Record):
-    """What is to be written: lines of the log after the line ``head``, and lines of the ledger."""
-
-    head: log.Hash
-    entries: tuple[log.Entry, ...]
-    given: tuple[numbers.GivenOut, ...]
-
-
-class _WaitsError(CurationError):
-    """Why a submission waits, and what the owner can do."""
+    values: Values | None = None
 
 
 def score(
@@ -88,47 +78,26 @@ def score(
 
     Raises:
         CurationError: the board is not of this campaign or is an older copy, no test set is open,
-            or the log, the gold file or the ledger is damaged. An error in a submission does not
-            stop the others.
+            or the log, the test set, the gold file or the ledger is damaged. An error in a
+            submission, or in the run of its model, does not stop the others.
     """
-    done = [_outcome(e) for e in finish_plan(board, campaign) if not isinstance(e, log.Waits)]
-    work = _Work(board, campaign, today or datetime.now(UTC).date(), reporter)
-    changed, queue = work.look()
-    with reporter.tracked("submissions", len(queue)) as advance:
-        for name in queue:
-            done.append(work.settle(name))
-            advance()
-    if work.new:
-        head = log.head(log.read_log(board.log)[1])
-        plan = Plan(head=head, entries=tuple(work.new), given=tuple(work.given))
-        _write(work.owner / PLAN, [dump_line(plan)])
-        finish_plan(board, campaign)
-    return done + changed
-
-
-def finish_plan(board: Board, campaign: Campaign) -> tuple[log.Entry, ...]:
-    """Write what a killed ``score`` was about to write. Call it under the campaign's lock.
-
-    Returns:
-        The lines that came into the log; none if there was no plan, or they were there already.
-
-    Raises:
-        CurationError: the log has not the head that was noted last.
-    """
-    owner, done = owner_folder(board, campaign), tuple[log.Entry, ...]()
-    path = owner / PLAN
+    owner = owner_folder(board, campaign)
     sweep(board.log.parent, below=False)
     keep_head(board, owner)
-    if path.exists():
-        plan = Plan.model_validate_json(read_bytes(path))
-        if log.head(log.read_log(board.log)[1]) == plan.head:
-            ledger, done = History(campaign).ledger, plan.entries
-            if new := [value for value in plan.given if value not in ledger]:
-                _write(campaign.releases / LEDGER, map(dump_line, [*ledger, *new]))
-            board.append(done)
-            keep_head(board, owner)
-        path.unlink()
-    return done
+    work = _Work(board, campaign, today or datetime.now(UTC).date(), reporter)
+    names = (path.name for path in board.submissions.iterdir() if not path.name.startswith("."))
+    there = sorted(name if name.isprintable() else ascii(name) for name in names)
+    queue = dict.fromkeys([*work.known, *there])
+    with reporter.tracked("submissions", len(queue)) as advance:
+        for name in queue:
+            work.settle(name)
+            advance()
+    if work.given:  # before the log, so that no row is shown whose value the ledger lacks
+        _write(campaign.releases / LEDGER, map(dump_line, [*work.history.ledger, *work.given]))
+    if work.new:
+        board.append(work.new)
+        keep_head(board, owner)
+    return work.done
 
 
 def _write(path: Path, lines: Iterable[bytes]) -> None:
@@ -136,23 +105,19 @@ def _write(path: Path, lines: Iterable[bytes]) -> None:
         file.writelines(lines)
 
 
-def _outcome(entry: log.Entry, model: str = "") -> Outcome:
-    """What a line of the log says, a score or a refusal."""
-    if isinstance(entry, log.Scored):
-        return Outcome(entry.file, entry.model, "scored", values=entry.values)
-    assert isinstance(entry, log.Refused)
-    return Outcome(entry.file, model, "refused", entry.detail, REASONS[entry.code]["fix"])
-
-
 class _Work:
     """The submissions of one ``score``.
 
     Attributes:
+        ids: of all associations; none if the test set is sealed.
         known: the last line of the log about each submission.
         rows: of the open test set, old and new ones, but for those that a recheck found to differ.
         shown: how many rows the open test set has.
-        room: how many more rows the ledger allows; None if the release is gone.
+        ledger: the values that were given out.
+        hidden: the CATs of the test set whose gold labels nobody knows.
+        room: how many more rows the ledger allows.
         closed: why nothing is scored any more; "" as long as submissions are.
+        done: what became of the submissions.
         new: the lines for the log.
         given: the lines for the ledger.
     """
@@ -160,16 +125,16 @@ class _Work:
     def __init__(self, board: Board, campaign: Campaign, day: date, reporter: Reporter) -> None:
         self.board, self.day, self.reporter = board, day, reporter
         self.owner, self.facts = owner_folder(board, campaign), board.open_set.facts
-        self.version = version = self.facts.version
-        self.gold, self.history = gold_file(campaign, version), History(campaign)
-        self.cats, entries = read_cats(self.gold), board.entries()
-        own = log.Waits | log.Refused | log.Scored
-        self.known = {e.file: e for e in entries if isinstance(e, own)}
-        agrees = {e.file: e.agrees for e in entries if isinstance(e, log.Rechecked)}
-        rows = [e for e in entries if isinstance(e, log.Scored) and e.version == version]
-        self.rows, self.shown = [row for row in rows if agrees.get(row.file, True)], len(rows)
-        self.new, self.given = list[log.Entry](), list[numbers.GivenOut]()
-        self.places, self.room, self.closed = 0, None, ""
+        self.gold, self.history = gold_file(campaign, self.facts.version), History(campaign)
+        self.cats, self.ids = read_cats(self.gold), association_ids(board.open_set)
+        version, entries = self.facts.version, board.entries()
+        self.ledger = {value.content for value in self.history.ledger}
+        self.hidden = self.history.hidden.get(version, ())
+        self.known = {e.file: e for e in entries if isinstance(e, Waits | Refused | Scored)}
+        rows = rows_of(entries, version)
+        self.rows, self.shown = [row for row, agrees in rows if agrees], len(rows)
+        self.done, self.new, self.given = list[Outcome](), list[Entry](), list[numbers.GivenOut]()
+        self.room, self.closed = self.facts.rows or 0, ""
         last = min(board.settings.rotates, board.settings.expires)
         if self.history.revealed(version):
             self.closed = f"the gold labels of {version} are revealed"
@@ -179,129 +144,109 @@ class _Work:
             given, dev = self.history.given(self.history.hidden), numbers.dev_cats(facts)
             self.room = numbers.rows(version, self.history.hidden, given, dev=dev)
 
-    def read(self, name: str) -> tuple[log.Hash, bytes | SubmissionError]:
-        """The sha256 of a submission and its content; or zeros, and why it is not read."""
-        try:
-            data = files.read_file(self.board.submissions / name, f"submissions/{name}")
-        except SubmissionError as error:
-            return log.NONE, error
-        return sha256(data).hexdigest(), data
-
-    def look(self) -> tuple[list[Outcome], list[str]]:
-        """The submissions that were changed, and those that are to be settled, in their order."""
-        paths = sorted(self.board.submissions.iterdir())
-        there = [printable(path.name) for path in paths if not path.name.startswith(".")]
-        changed, queue = [], []
-        for name, line in self.known.items():
-            gone = name not in there and isinstance(line, log.Refused)
-            if not gone and self.read(name)[0] != line.submission:
-                why, fix = REASONS["changed"]["says"], REASONS["changed"]["fix"]
-                changed.append(Outcome(name, getattr(line, "model", ""), "changed", why, fix))
-                self.reporter.warn(f"submissions/{name}: {why}")
-            elif isinstance(line, log.Waits):
-                queue.append(name)
-        queue += [name for name in there if name not in self.known]
-        if self.closed and queue:
-            self.reporter.warn(f"{self.closed}: submissions wait; {_ROTATE}")
-        return changed, queue
-
-    def settle(self, name: str) -> Outcome:
+    def settle(self, file: str) -> None:
         """Decide what becomes of a submission, and note the lines for it."""
-        (digest, data), model = self.read(name), ""
-        about: Fields = {"date": self.day.isoformat(), "version": self.version, "file": name}
-        about["submission"] = digest
-        new: log.Entry
+        line, where, sent = self.known.get(file), f"submissions/{file}", None
+        about: Fields = {"date": str(self.day), "version": self.facts.version, "file": file}
+        about["submission"] = NONE
         try:
-            if isinstance(data, SubmissionError):
-                raise data
-            sent = files.read_submission(data, f"submissions/{name}")
-            model = sent.model
-            if sent.by not in self.board.settings.submitters:
-                why = REASONS["not_approved"]
-                return Outcome(name, model, "not_approved", why["says"], why["fix"])
-            ids = (
-                ()
-                if self.facts.hide == "all"
-                else [a.id for c in self.cats for a in c.associations]
-            )
-            files.check(sent, self.board.settings, self.facts, frozenset(ids))
-            kept = ("model", "revision", "profile", "rules", "by", "link", "how", "format")
-            row = about | {key: getattr(sent, key) for key in kept}
-            new = log.Scored(**row | (self.by_run(sent) if not ids else self.by_file(sent, digest)))
+            data = read_file(self.board.submissions / file, where)
+            about["submission"] = sha256(data).hexdigest()
+            if line and about["submission"] != line.submission:
+                raise SubmissionError("changed", where)
+            if isinstance(line, Refused | Scored):
+                return
+            sent, found = problems(data, where, self.board.settings, self.facts, self.ids)
+            if sent and sent.by not in self.board.settings.submitters:
+                raise SubmissionError("not_approved", where)
+            if found or not sent:
+                raise found[0]
+            row = self.by_file(sent) if self.ids else self.by_run(sent)
+            known = sent.model_dump(exclude={"board", "scores"})
+            new = Scored(**{**known, **about, "scores": about["submission"], **row})
             self.rows.append(new)
             self.shown += 1
+            self.new.append(new)
+            end = Outcome(file, sent.model, "scored", values=new.values)
         except SubmissionError as error:
-            new = log.Refused(**about, code=error.code, detail=error.what)
-        except _WaitsError as error:
-            self.places += 1
-            if name not in self.known:
-                self.new.append(log.Waits(**about))
-            return Outcome(name, model, "waits", error.what, error.fix, self.places)
-        self.new.append(new)
-        return _outcome(new, model)
+            gone = line and about["submission"] == NONE  # it cannot be read any more
+            if gone and isinstance(line, Refused):
+                return
+            why = SubmissionError("changed", where) if gone else error
+            outcome = why.code if why.code in _UNLOGGED else "refused"
+            if outcome == "refused":
+                self.new.append(Refused(**about, code=why.code, detail=why.what))
+            end = Outcome(file, getattr(sent or line, "model", ""), outcome, why.what, why.fix)
+        except CurationError as error:
+            if about["submission"] == NONE:  # the file may not be read
+                raise
+            self.new += [] if line else [Waits(**about)]
+            place = 1 + sum(each.outcome == "waits" for each in self.done)
+            end = Outcome(file, sent.model if sent else "", "waits", error.what, error.fix, place)
+        self.done.append(end)
 
     def check_turn(self, sent: Submission, revision: str) -> None:
         """Check that a model has no row yet, and that submissions are still scored."""
         key = (sent.model, revision, sent.profile)
         for row in self.rows:
             if key == (row.model, row.revision, row.profile):
-                raise SubmissionError("already_scored", f"the row is that of {row.file}")
+                raise SubmissionError("already_scored", f"submissions/{row.file}")
         if self.closed:
-            raise _WaitsError(self.closed, _ROTATE)
+            raise CurationError(self.closed, _ROTATE)
 
-    def by_file(self, sent: Submission, digest: log.Hash) -> Fields:
+    def by_file(self, sent: Submission) -> Fields:
         """The row of a submission with scores, if the budget has room for it."""
         self.check_turn(sent, sent.revision)
         most = min(n for n in (self.board.settings.rows, self.facts.rows) if n is not None)
         if self.shown >= most:
-            raise _WaitsError(f"the {amount(most, 'row')} of the test set are used up", _ROTATE)
+            raise CurationError(f"the {amount(most, 'row')} of the test set are used up", _ROTATE)
         shown = values(self.cats, sent.scores or {}, hide="labels")
-        cell, cats = shown.overall, numbers.fingerprint(self.history.hidden[self.version])
+        cell, cats = shown.overall, numbers.fingerprint(self.hidden)
         name = f"board {sent.board}: {sent.model} {sent.revision} ({sent.profile})"
         value = f"ss {cell.ss} {cell.ss_ci}, icat {cell.icat} {cell.icat_ci}"
-        given = numbers.GivenOut(version=self.version, cats=cats, name=name, value=value)
-        if given.content not in {each.content for each in self.history.ledger}:
-            if self.room is not None and len(self.given) >= self.room:
+        given = numbers.GivenOut(version=sent.version, cats=cats, name=name, value=value)
+        if given.content not in self.ledger:
+            if len(self.given) >= self.room:
                 why = "no more values about these hidden labels may be given out"
-                raise _WaitsError(f"{why}: {LEDGER} has those that were", _ROTATE)
+                raise CurationError(f"{why}: {LEDGER} has those that were", _ROTATE)
             self.given.append(given)
-        return {"scores": digest, "values": shown}
+        return {"values": shown}
 
     def by_run(self, sent: Submission) -> Fields:
         """The row of a model that the owner has scored; a copy of its scores is kept.
 
-        A tag counts as the revision that the owner's run has found for it.
+        A tag counts as the revision that the owner's run has found for it. Each revision has a
+        folder of its own, because a run does not say for which tag it was made.
         """
-        folder = folder_name(sent.model)
-        try:
-            found = found_runs(self.owner / RUNS, model=folder, skipped=self.reporter.warn)
-        except CurationError as error:
-            raise _WaitsError(error.what, error.fix) from None
-        for run in (run for run in found if _fits(run, sent)):
-            lacks = sum(not run.has(cat) for cat in self.cats)
-            if lacks and all(map(run.was_asked, self.cats)):
-                what = f"{lacks:,} of {amount(len(self.cats), 'CAT')} have no score"
-                raise SubmissionError("not_scorable", what)
-            if not lacks:
-                row = {"revision": str(run.about.get("revision") or sent.revision)}
-                self.check_turn(sent, row["revision"])
-                data = read_bytes(Path(run.where) / (COMPARISONS if run.by_choice else SCORES))
-                row |= {"scores": sha256(data).hexdigest()}
-                row |= {"format": str(run.about.get("dtype") or sent.format)}
-                _write(self.owner / ROWS / f"{row['scores']}.jsonl", [data])
-                table = results(comparisons(self.cats, run), model="")
-                return row | {"values": of_results(table, hide="all")}
-        self.check_turn(sent, sent.revision)
-        raise _WaitsError("the model is not scored yet", self.command(sent))
+        root = self.owner / RUNS / folder_name(sent.revision)
+        found = found_runs(root, model=folder_name(sent.model), skipped=self.reporter.warn)
+        run = next((run for run in found if _fits(run, sent)), None)
+        rules = {str(name): of for name, of in PROFILES.get(sent.profile, {}).items()}
+        for each in [] if run else found:
+            if rules.get(each.family, sent.rules) != sent.rules:
+                where = f"the family of {sent.model} is {each.family}"
+                raise SubmissionError("rules_differ", where)
+        lacks = sum(not run.has(cat) for cat in self.cats) if run else 0
+        if run and lacks and all(map(run.was_asked, self.cats)):
+            raise SubmissionError("not_scorable", f"{lacks:,} of {amount(len(self.cats), 'CAT')}")
+        if not run or lacks:
+            self.check_turn(sent, sent.revision)
+            raise CurationError("the model is not scored yet", self.command(sent, root))
+        revision = str(run.about.get("revision") or sent.revision)
+        self.check_turn(sent, revision)
+        data = read_bytes(Path(run.where) / (COMPARISONS if run.by_choice else SCORES))
+        scores, dtype = sha256(data).hexdigest(), str(run.about.get("dtype") or sent.format)
+        _write(self.owner / ROWS / f"{scores}.jsonl", [data])
+        shown = of_results(results(comparisons(self.cats, run), model=""), hide="all")
+        return {"revision": revision, "format": dtype, "scores": scores, "values": shown}
 
-    def command(self, sent: Submission) -> str:
+    def command(self, sent: Submission, root: Path) -> str:
         """The command that scores a model for its submission."""
         local = sent.revision.startswith("sha256:")
         name = "chat:" * ("choice" in sent.rules.values()) + ("FOLDER" if local else sent.model)
         model = [f"{sent.model}={name}"] if local else [name, f"--revision={sent.revision}"]
-        where = ["--gold", str(self.gold), "--scores", str(self.owner / RUNS)]
-        words = ["curation", "scores", "models", *model, "--profile", sent.profile, *where]
-        return shlex.join(words)
+        where = ["--profile", sent.profile, "--gold", str(self.gold), "--scores", str(root)]
+        return shlex.join(["curation", "scores", "models", *model, *where])
 
 
 def _fits(run: Run, sent: Submission) -> bool:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from curation import __version__
-from curation.files import CurationError, dump_json, read_bytes, read_records, writing
+from curation.files import dump_json, read_bytes, read_records, writing
 from curation.models.rules import rules_for
 from curation.models.scoring import ModelSpec, identify
-from curation.pages.board.submission import FIELDS, REASONS, SubmissionError, check, read_submission
+from curation.pages.board.opening import refused
+from curation.pages.board.submission import FIELDS, SubmissionError, problems
 from curation.records import Fields, Rejection, Score
 from curation.scores.run_folder import REJECTED, SCORES
 from curation.scores.running import job, score_cats
@@ -56,7 +57,7 @@ def submit_model(
     """
     is_sealed = board.open_set.facts.hide == "all"
     if spec.chat and not is_sealed:
-        raise SubmissionError("chat_model", f"{spec.name}: {REASONS['chat_model']['says']}")
+        raise SubmissionError("chat_model", spec.name)
     run = identify(spec)
     profile = about["profile"] or ("choice" if spec.chat else board.settings.profiles[0])
     how = f"curation {__version__}"
@@ -72,13 +73,9 @@ def submit_model(
         scores = {each.association: each.value for each in values if each.association in ids}
         path = scoring.folder / REJECTED
         rejected = read_records(path, Rejection, missing_ok=True)
-        if refused := [each for each in rejected if each.record["association"] in ids]:
-            first = f"{refused[0].code}: {refused[0].detail}"
-            raise CurationError(
-                f"{run['model']}: {amount(len(refused), 'association')} without a score ({first}); "
-                f"see {path}",
-                "a submission needs every score: try another profile, if the board allows one",
-            )
+        if own := [each for each in rejected if each.record["association"] in ids]:
+            count = amount(len(own), "association")
+            raise refused("no_score", model=run["model"], count=count, first=own[0], path=path)
     fields: Fields = {"model": run["model"], "how": about["how"] or how, "profile": profile}
     fields |= {"scores": scores, "rules": rules_for(run["family"], rule=None, profile=profile)}
     fields |= {"revision": run.get("revision") or spec.revision or ""}
@@ -104,11 +101,7 @@ def submit_predictions(board: Board, named: str, about: Mapping[str, str], to: P
     """
     run = read_predictions_run(named)
     if not run.rules:
-        raise CurationError(
-            f"--predictions {named}: does not say by which rules it was scored",
-            "write NAME@RULES=FILE with the rules of both kinds, such as ll-bos_conditional; "
-            "«curation scores rules» lists those of each profile",
-        )
+        raise refused("no_rules", named=named)
     profile, how = about["profile"] or board.settings.profiles[0], about["how"]
     fields = {"model": run.model, "rules": run.rules, "profile": profile, "scores": run.scores}
     return _write(board, {**about, **fields, "how": how or "with another program"}, to)
@@ -118,20 +111,17 @@ def _write(board: Board, fields: Fields, to: Path) -> Path:
     """Check a submission of these fields and write it."""
     test_set = board.open_set
     if not fields["revision"] or fields["format"] == "auto":
-        raise CurationError(
-            f"{fields['model']}: nothing says which weights it has, or its number format",
-            "give --revision, a commit or a digest of the weights, and --dtype",
-        )
+        raise refused("no_weights", model=fields["model"])
     revision, version = fields["revision"][:19], test_set.facts.version
     name = f"{fields['model'].replace('/', '--')}-{fields['profile']}-{revision}-{version}"
     path = to / f"{re.sub('[^A-Za-z0-9._-]+', '-', name).strip('-._')}.json"
     content = {"board": board.settings.id, "version": version, **fields}
     data = dump_json({key: content[key] for key in FIELDS if content.get(key) is not None})
-    submission = read_submission(data, str(path))
-    check(submission, board.settings, test_set.facts, association_ids(test_set))
+    fits = (board.settings, test_set.facts, association_ids(test_set))
+    for error in problems(data, str(path), *fits)[1]:
+        raise error
     if path.exists() and read_bytes(path) != data:
-        fix = "delete that file if the board does not have it yet, or write elsewhere with --to"
-        raise CurationError(f"{path}: is there already, with other content", fix)
+        raise refused("submitted", path=path)
     with writing(path) as file:
         file.write(data)
     return path

@@ -29,7 +29,7 @@ from curation.steps.board.building import pages
 from curation.steps.board.folder import FACTS, Board, TestSet
 from curation.steps.release.versions import read_sums
 from curation.text.wording import some
-from curation.work.manifest import is_inside
+from curation.work.manifest import file_names, is_inside
 
 MEANS: dict[str, str] = shipped_table("board", "findings.toml")
 """What each code of a finding means."""
@@ -81,7 +81,9 @@ def verify(board: Board, *, kept: str = NONE) -> Verified:
     if kept not in heads:
         check.find("head_missing", LOG, f"no line has the sha256 {kept}")
     check.replay(lines)
-    unknown = [f"the scores of {v}, before it is revealed" for v in check.sets.keys() - check.golds]
+    unknown = [
+        f"the scores of {v}, before it is revealed" for v in check.sets if v not in check.golds
+    ]
     made: dict[str, bytes] = {}
     if {found.code for found in check.findings} & {"log_changed", "unreadable"}:
         unknown.append("the pages, because the log or a test set is damaged")
@@ -184,8 +186,8 @@ class _Check:
         """Files that are not there, or not as the log says; ``made`` are the pages."""
         root, board = self.board.root, self.board.root / "results" / "board.json"
         expected = self.named | {name: sha256(data).hexdigest() for name, data in made.items()}
-        there = [*(root / "sets").rglob("*"), *((root / "results").rglob("*") if made else ())]
-        names = {path.relative_to(root).as_posix() for path in there if path.is_file()} - {LOG}
+        places = ("sets", "results") if made else ("sets",)
+        names = {f"{at}/{name}" for at in places for name in file_names(root / at)} - {LOG}
         version = f'"curation": "{__version__}"'.encode()
         other = board.is_file() and version not in read_bytes(board)
         for name in sorted(names | expected.keys()):

@@ -14,7 +14,6 @@ from curation.files import (
     read_json,
     read_records,
     refuse_links,
-    writing,
 )
 from curation.records import Cat
 from curation.release.contents import STEREOSET, SUMS, Contents, published
@@ -28,7 +27,7 @@ from curation.steps.release.history import History, gold_file, read_golds
 from curation.steps.release.versions import ANONYMOUS, REVEALED, read_sums
 from curation.steps.step import QUIET
 from curation.text.wording import amount, some
-from curation.work.manifest import Results, file_names, is_inside
+from curation.work.manifest import file_names, is_inside, write_folder
 
 _SHOWN = 3  # CATs or files that an error names
 
@@ -68,15 +67,7 @@ def reveal(campaign: Campaign, version: str) -> Revealed:
     ).encode()
     folder = campaign.releases / f"{version}{REVEALED}"
     _check_not_other(campaign, folder, content)
-    results = Results(campaign.releases)
-    try:
-        staged = results.new_folder(folder.name)
-        for name, data in content.items():
-            with writing(staged / name) as file:
-                file.write(data)
-        results.commit()
-    finally:
-        results.discard()
+    write_folder(folder, content)
     return Revealed(folder, len(golds), len(contents.cats))
 
 
