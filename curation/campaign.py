@@ -171,7 +171,8 @@ def open_campaign(root: Path) -> Campaign:
     if not path.exists():
         raise CurationError(
             f"{root.resolve()}: no {SETTINGS} here",
-            "change to the folder of a campaign, or make one with «curation init DIR»",
+            "change to the folder of a campaign, name it with --campaign DIR, or make one with "
+            "«curation init DIR»",
         )
     return Campaign(root, read_settings(path))
 

@@ -133,6 +133,8 @@ def submit(
     for each in predictions or []:
         path = submit_predictions(opened, each, about, folder)
         console.say(f"{path}: the board would accept it")
+    if by not in opened.settings.submitters:
+        console.note(f"«{by}» is not approved yet: ask the owner, {opened.settings.contact or '…'}")
     console.say("Next: propose it, and nothing else, to the board, for example as a pull request.")
 
 

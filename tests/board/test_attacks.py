@@ -25,7 +25,7 @@ def settled(hosted: Hosted) -> dict[str, Outcome]:
 
 def rechecked(row: Scored, *, agrees: bool) -> Rechecked:
     about = {"date": row.date, "version": row.version, "file": row.file}
-    found = {"cats": 10, "orders": 0, "beyond": 0, "largest": 0.0}
+    found = {"cats": 10, "orders": 0, "beyond": 0, "largest": 0.0, "revision": "1"}
     return Rechecked(**about, submission=row.submission, agrees=agrees, **found)  # type: ignore[arg-type]
 
 

@@ -192,7 +192,7 @@ def test_a_row_that_differs_does_not_keep_the_model_away(tmp_path: Path) -> None
     row = lines(hosted)[-1]
     assert isinstance(row, Scored)
     about = {"date": row.date, "version": row.version, "file": row.file}
-    found = {"cats": 10, "orders": 9, "beyond": 9, "largest": 0.5}
+    found = {"cats": 10, "orders": 9, "beyond": 9, "largest": 0.5, "revision": "1"}
     checked = Rechecked(**about, submission=row.submission, agrees=False, **found)  # type: ignore[arg-type]
     hosted.board.owner = hosted.campaign.boards / BOARD_ID
     hosted.board.append([checked])

@@ -13,6 +13,7 @@ import pytest
 
 from curation.files import dump_json, dump_line
 from curation.pages.board.log import NONE, Closed, Entry, Rechecked, Scored, chained, read_log
+from curation.pages.board.sample import size
 from curation.pages.board.values import values
 from curation.records import Annotation, Score
 from curation.release.build import revealed_files
@@ -87,7 +88,8 @@ def made(hide: Hide) -> Path:
     hosted = host(root, hide=hide, cats=24, terms=4, rows=2)
     first, second = (score(hosted, number, hide) for number in (1, 2))
     about = {"file": first.file, "submission": first.submission, "version": "0.1.0"}
-    checked = Rechecked(**about, date=DATE, agrees=True, cats=20, orders=0, beyond=0, largest=1e-6)
+    found = {"cats": size(24, "float32").cats, "orders": 0, "beyond": 0, "largest": 1e-6}
+    checked = Rechecked(**about, **found, date=DATE, agrees=True, revision="1")  # type: ignore[arg-type]
     hosted.board.append([first, second, checked, close(hosted, hide)])
     build(hosted.board)
     return hosted.board.root
@@ -236,7 +238,7 @@ def test_a_wrong_value_is_found_though_the_chain_is_whole(board: Board, metric: 
     row = read_log(board.log)[0][1]
     assert isinstance(row, Scored)
     value = getattr(row.values.overall, metric)
-    wrong = (value[0], value[1] + 0.1) if isinstance(value, tuple) else value + 1
+    wrong = (value[0], round(value[1] + 0.1, 1)) if isinstance(value, tuple) else value + 1
     overall = row.values.overall.model_copy(update={metric: wrong})
     shown = row.values.model_copy(update={"overall": overall})
     again(board, lambda entries: changed(entries, 1, values=shown))
@@ -252,7 +254,21 @@ def test_values_about_hidden_labels_have_one_decimal(board: Board) -> None:
         overall = row.values.overall.model_copy(update={"ss": row.values.overall.ss + finer})
         shown = row.values.model_copy(update={"overall": overall})
         again(board, lambda entries, shown=shown: changed(entries, 1, values=shown))  # type: ignore[misc]
-        assert places(verify(board)) == {("not_its_scores", "results/log.jsonl line 2")}
+        assert places(verify(board)) == {("too_much", "results/log.jsonl line 2")}
+
+
+def test_an_open_test_set_shows_no_more_than_it_may(board: Board) -> None:
+    row = read_log(board.log)[0][1]
+    assert isinstance(row, Scored)
+    shown = row.values.model_copy(update={"kinds": {"intrasentence": row.values.overall}})
+    again(board, lambda entries: changed(entries, 1, values=shown)[:-1])
+    assert ("too_much", "results/log.jsonl line 2") in places(verify(board))
+
+
+@pytest.mark.parametrize("found", [{"cats": 3}, {"orders": 1}, {"beyond": 2}])
+def test_a_recheck_that_cannot_agree_is_found(board: Board, found: dict[str, int]) -> None:
+    again(board, lambda entries: changed(entries, 3, **found))
+    assert places(verify(board)) == {("weak_recheck", "results/log.jsonl line 4")}
 
 
 def test_values_of_a_sealed_set_may_differ_by_what_machines_do(sealed: Board) -> None:

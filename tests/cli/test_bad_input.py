@@ -294,7 +294,8 @@ def test_outside_of_a_campaign(tmp_path: Path) -> None:
             1,
             "",
             f"error: {tmp_path}: no campaign.toml here\n"
-            "fix:   change to the folder of a campaign, or make one with «curation init DIR»\n",
+            "fix:   change to the folder of a campaign, name it with --campaign DIR, or make one "
+            "with «curation init DIR»\n",
         )
     assert list(tmp_path.iterdir()) == []
 

@@ -73,6 +73,7 @@ def rechecked(row: Scored, day: int = 2, *, agrees: bool = True) -> Rechecked:
         cats=59,
         orders=0 if agrees else 31,
         beyond=0 if agrees else 40,
+        revision=row.revision,
         largest=0.0000012 if agrees else 0.4123,
     )
 

@@ -119,9 +119,13 @@ class Compared(Record):
 
 
 class Rechecked(_Submitted, Compared):
-    """The owner compared a row with the scores of the model itself."""
+    """The owner compared a row with the scores of the model itself.
+
+    ``revision`` is that of the weights that were run: for a tag, the commit that it named then.
+    """
 
     what: Literal["rechecked"] = "rechecked"
+    revision: str
 
 
 class Closed(_Line):

@@ -99,7 +99,7 @@ def recheck(
         if made.rules != row.rules:  # the right scores under the name of another rule
             found = found.model_copy(update={"agrees": False})
         about = row.model_dump(include={"version", "file", "submission"}) | found.model_dump()
-        about["date"] = str(today or datetime.now(UTC).date())
+        about |= {"date": str(today or datetime.now(UTC).date()), "revision": str(known)}
         with campaign.lock():
             keep_head(board, owner)
             board.append([Rechecked(**about)])

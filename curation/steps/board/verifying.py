@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from curation.files import CurationError, digest, read_bytes, read_records, read
 from curation.formats.tables import read_json_lines
 from curation.formats.toml_files import shipped_table
 from curation.pages.board.log import NONE, Closed, Opened, Rechecked, Scored, each_entry
+from curation.pages.board.sample import size
 from curation.pages.board.submission import read_file, read_submission
 from curation.pages.board.values import of_results
 from curation.records import Cat, Score
@@ -157,13 +158,24 @@ class _Check:
                     self.find("scored_twice", where, f"{entry.model} has a row already")
                 agrees[model], models[entry.submission] = True, model
             elif isinstance(entry, Rechecked):
-                if entry.submission not in models:
-                    self.find("not_in_order", where, f"{entry.file} has no row")
+                self.recheck(where, entry)
                 agrees[models.get(entry.submission)] = entry.agrees
             elif isinstance(entry, Closed):
                 with self.reading(f"sets/{entry.version}/revealed"):
                     self.closed(entry)
                 now = ""
+
+    def recheck(self, where: str, entry: Rechecked) -> None:
+        """Whether a recheck is of a row, of as many CATs as it needs, and agrees as it may."""
+        row = next((r for r in self.rows.values() if r.submission == entry.submission), None)
+        if row is None or row.version not in self.sets:
+            self.find("not_in_order", where, f"{entry.file} has no row")
+            return
+        need = size(self.sets[row.version].facts.cats, row.format)
+        agrees = not entry.beyond and entry.orders <= need.turned
+        if entry.cats != need.cats or (entry.agrees and not agrees):
+            what = f"{entry.cats} CATs, {entry.orders} orders and {entry.beyond} scores differ"
+            self.find("weak_recheck", where, f"{entry.file}: {what}; agrees is {entry.agrees}")
 
     def closed(self, entry: Closed) -> None:
         """Read a revealed test set: whether its gold labels are those of the commitments."""
@@ -211,6 +223,9 @@ class _Check:
             if (said := getattr(row, name)) != (wants := getattr(own, name)):
                 what = f"{name} is {said}, and in {row.file} {wants}"
                 self.find("not_as_submitted", where, what)
+        shown = pd.json_normalize(row.values.model_dump()).iloc[0].to_dict()
+        if hidden and any(str(k).count(".") > 1 or not _is_rounded(v) for k, v in shown.items()):
+            self.find("too_much", where, f"{row.model}: more than overall values of one decimal")
         if row.version not in self.golds:
             return
         cats, path = self.golds[row.version], of.folder / "scores" / f"{row.scores}.jsonl"
@@ -225,13 +240,18 @@ class _Check:
             return
         made = of_results(results(table, model=row.model), hide="all").model_dump()
         made = {"overall": made["overall"]} if hidden else made
-        shown, found = (
-            pd.json_normalize(v).iloc[0].to_dict() for v in (row.values.model_dump(), made)
-        )
+        found = pd.json_normalize(made).iloc[0].to_dict()
         for name in sorted(map(str, shown.keys() | found.keys())):
             a, b = (np.array(each.get(name), float) for each in (shown, found))
-            exact = not hidden or np.array_equal(a, a.round(1), equal_nan=True)
             by = _EXACT + (0.05 if hidden else 0)
-            if not (exact and np.allclose(a, b, rtol=0, atol=by, equal_nan=True)):
+            if not np.allclose(a, b, rtol=0, atol=by, equal_nan=True):
                 what = f"{name} is {shown.get(name)}, its scores give {found.get(name)}"
                 self.find("not_its_scores", where, f"{row.model}: {what}")
+
+
+def _is_rounded(value: Any) -> bool:
+    """Whether numbers have one decimal at most; an empty part has none."""
+    if isinstance(value, dict):
+        return not value
+    numbers = np.array(value, float)
+    return np.array_equal(numbers, numbers.round(1), equal_nan=True)
