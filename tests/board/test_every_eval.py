@@ -57,6 +57,7 @@ ROW: dict[str, Any] = {
         "orders": 0,
         "beyond": 0,
         "largest": 0.0001,
+        "revision": "1",
     },
     "new": False,
     "change": None,
@@ -123,6 +124,7 @@ def test_a_row_says_what_was_measured_by_whom_and_how() -> None:
             "recheck_orders": "0",
             "recheck_beyond": "0",
             "recheck_largest": "0.0001",
+            "recheck_revision": "1",
         },
     }
     assert file["eval_library"] == {"name": "curation", "version": "0.1.0"}

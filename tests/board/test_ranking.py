@@ -80,7 +80,14 @@ def test_only_rows_whose_last_recheck_agreed_are_ranked() -> None:
         "bad": "differs",
         "own": "self-reported",
     }
-    found = {"agrees": False, "cats": 59, "orders": 31, "beyond": 40, "largest": 0.4123}
+    found = {
+        "revision": rows[2]["revision"],
+        "agrees": False,
+        "cats": 59,
+        "orders": 31,
+        "beyond": 40,
+        "largest": 0.4123,
+    }
     assert rows[2]["recheck"] == {"date": "2026-12-02", **found}
     assert rows[3]["recheck"] is None
     assert content["sets"][0]["rows"] == {"used": 4, "allowed": 5, "ranked": 2}

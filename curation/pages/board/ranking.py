@@ -122,7 +122,7 @@ def _rows(entries: Sequence[Entry], profile: str, facts: SetFacts) -> list[Field
 
 def _row(entry: log.Scored, check: log.Rechecked | None, facts: SetFacts) -> Fields:
     state = "self-reported" if check is None else "rechecked" if check.agrees else "differs"
-    found = {"date", "agrees", "cats", "orders", "beyond", "largest"}
+    found = {"date", "agrees", "cats", "orders", "beyond", "largest", "revision"}
     return {
         **{"rank": None, "change": None, "new": False},
         "state": "run-by-owner" if facts.hide == "all" else state,
