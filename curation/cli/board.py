@@ -197,6 +197,8 @@ def score(board: Path = Path(), campaign: Where = Path(), as_json: Json = False)
         names = some([each.file for each in outcomes if each.fix == fix], _NAMED)
         console.say(f"  {names}: {fix}")
     console.say(", ".join(f"{n} {o.replace('_', ' ')}" for o, n in counts.items()) or "nothing new")
+    if counts["scored"]:
+        console.say("Next: «curation board recheck MODEL» for rows of files; «curation board build»")
 
 
 @app.command()
