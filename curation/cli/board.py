@@ -198,7 +198,7 @@ def score(board: Path = Path(), campaign: Where = Path(), as_json: Json = False)
         console.say(f"  {names}: {fix}")
     console.say(", ".join(f"{n} {o.replace('_', ' ')}" for o, n in counts.items()) or "nothing new")
     if counts["scored"]:
-        console.say("Next: «curation board recheck MODEL» for rows of files; «curation board build»")
+        console.say("next: «curation board recheck MODEL» for files; «curation board build»")
 
 
 @app.command()
