@@ -355,3 +355,11 @@ def test_the_command_shows_outcomes(tmp_path: Path) -> None:
     said = commands.well(*words).out
     assert "waits, place 1" in said
     assert "002.json: close the test set and open the next" in said
+
+
+def test_lost_gold_labels_are_to_be_restored(tmp_path: Path) -> None:
+    hosted = host(tmp_path, cats=12, terms=3)
+    (hosted.campaign.releases / "gold-0.1.0.jsonl").unlink()
+    with pytest.raises(CurationError, match=r"gold-0\.1\.0\.jsonl: no such file") as caught:
+        score(hosted.board, hosted.campaign, today=TODAY)
+    assert caught.value.fix == "restore your backup"

@@ -21,6 +21,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, digest, read_bytes, writing
 from curation.pages.board.about import SETTINGS, BoardSettings, SetFacts, read_settings
 from curation.pages.board.log import Closed, Entry, Opened, chained, head, read_log
+from curation.steps.release.history import gold_file
 
 CATS, SEALED, FACTS = "cats.jsonl", "sealed.jsonl", "set.json"
 HEAD = "head.txt"  # in the owner's folder: the heads that the log may have
@@ -155,13 +156,19 @@ def owner_folder(board: Board, campaign: Campaign) -> Path:
     """What the owner keeps of a board: private, outside of its folder.
 
     Raises:
-        CurationError: the board was not made from this campaign.
+        CurationError: the board was not made from this campaign, or the gold labels of its open
+            test set are lost.
     """
     folder = campaign.boards / board.settings.id
     if not folder.is_dir():
         raise CurationError(
             f"{folder}: no such folder, so the board in {board.root} is not of this campaign",
             "name its campaign with --campaign DIR; if the folder is lost, restore your backup",
+        )
+    gold = gold_file(campaign, board.open_version)
+    if board.open_version and not gold.is_file():
+        raise CurationError(
+            f"{gold}: no such file, so nothing can be scored or revealed", "restore your backup"
         )
     return folder
 
