@@ -129,12 +129,15 @@ class _Check:
 
     def replay(self, lines: Sequence[bytes]) -> None:
         """Read the log: what it says that cannot be, and what it names."""
-        now, shown = "", Counter[str]()
+        now, day, shown = "", "", Counter[str]()
         agrees, models = dict[object, bool](), dict[str, object]()
         for number, (entry, problem) in enumerate(each_entry(lines), 1):
             where = f"{LOG} line {number}"
             if problem:
                 self.find("log_changed", where, problem)
+            if entry and entry.date < day:
+                self.find("not_in_order", where, f"is of {entry.date}, a line before it of {day}")
+            day = max(day, entry.date) if entry else day
             if isinstance(entry, Opened):
                 if now or f"sets/{entry.version}/{FACTS}" in self.named:
                     self.find("not_in_order", where, f"{now or entry.version} was opened before")
