@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import pytest
@@ -120,9 +119,8 @@ def test_nonsense_of_200_mb_is_refused_unread(hosted: Hosted) -> None:
     path = hosted.board.submissions / "large.json"
     with path.open("wb") as file:
         file.truncate(200_000_000)
-    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, process_time()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert codes(hosted, "submissions/large.json") == {"submissions/large.json": ["too_large"]}
-    assert process_time() - start < 1
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # KB
 
 

@@ -90,7 +90,7 @@ def test_many_problems_take_no_time(hosted: Hosted, field: str) -> None:
     many = ", ".join(f'"key{n}": "x", "key{n}": "y"' for n in range(30_000))
     start = process_time()
     found = refused(hosted, (f'{{"{field}": {{{many}}}}}' if field else f"{{{many}}}").encode())
-    assert process_time() - start < 2
+    assert process_time() - start < 20  # a search for each key would take over a minute
     assert found[0].code == "repeated_key"
     assert len(found) == len({error.code for error in found})
 
@@ -98,9 +98,9 @@ def test_many_problems_take_no_time(hosted: Hosted, field: str) -> None:
 def test_a_long_key_takes_no_time(hosted: Hosted) -> None:
     start = process_time()
     (found,) = refused(
-        hosted, text(hosted).replace('"how"', f'"{"k" * (3 << 20)}": 1, "how"').encode()
+        hosted, text(hosted).replace('"how"', f'"{"k" * (16 << 20)}": 1, "how"').encode()
     )
-    assert process_time() - start < 2
+    assert process_time() - start < 15  # pydantic would take twice as long
     assert found.what.startswith('a.json line 13: there is no field "kkk')
 
 
