@@ -253,7 +253,7 @@ class _Work:
 
 
 def _fits(run: Run, sent: Submission) -> bool:
-    """Whether a run is of the model and rules of a submission, and not of other weights."""
+    """Whether a run has the model and rules of a submission, and no other weights."""
     known, named = str(run.about.get("revision") or ""), sent.revision
     same = known == named if known and _EXACT.fullmatch(named) else True
     own = run.model == sent.model and run.rules == sent.rules
