@@ -486,6 +486,10 @@ Status = Literal[
     "pass",
     "fail",
     "inconclusive",
+    "grew",
+    "fell",
+    "moved",
+    "not_shown",
     "not_applicable",
     "attested",
     "not_run",
@@ -541,6 +545,7 @@ class Bias(Record):
     All vectors are in the order of ``groups``. ``p`` is the normalised ``soa``, ``signed`` is
     p − reference, ``l1`` the sum of its absolute values. ``ci`` has an interval for each entry of
     ``signed``. ``n`` is the number of contexts (text, probe) or of group words found (vectors).
+    ``units`` is how many documents (of people's labels: passages) have a context of one group.
     ``divergences`` has the others that were asked for. If there is no result, ``undefined`` has the
     reason code, and p, signed and l1 are None: no evidence is not zero bias.
 
@@ -560,6 +565,7 @@ class Bias(Record):
     value: float | None = None
     value_ci: Interval | None = None
     n: Annotated[int, Field(ge=0)] = 0
+    units: Annotated[int, Field(ge=0)] | None = None
     undefined: str | None = None
 
     @check_model(mode="after")
@@ -596,10 +602,11 @@ class Criterion(Record):
     ``name`` is the subject's name: a run of a measure, the dataset, or a set of scoring rules.
     ``kind`` says that the row is a test, a negative control (which must fail this criterion; its
     status is "pass" if it was rejected), or a check of the software, which "holds" or is "broken"
-    and shows nothing. ``power`` is the probability of a significant result if the true value were
-    at the threshold, and ``source`` says where the threshold comes from. ``evidence`` names the
-    files, ``computed`` says in words what was computed and what it shows, ``change`` what would
-    change the verdict.
+    and shows nothing. ``verdict`` has the words that readers see if they are not those of the
+    status, such as "lms fell". ``limit`` says on which side of the threshold a value must be.
+    ``power`` is the probability of a significant result if the true value were at the threshold,
+    and ``source`` says where the threshold comes from. ``evidence`` names the files, ``computed``
+    says in words what was computed and what it shows, ``change`` what would change the verdict.
     """
 
     subject: Subject
@@ -607,6 +614,7 @@ class Criterion(Record):
     criterion: CriterionName
     check: Id
     status: Status
+    verdict: str = ""
     kind: Literal["test", "control", "software"] = "test"
     statistic: str = ""
     value: float | None = None
@@ -615,6 +623,7 @@ class Criterion(Record):
     unit: str = ""
     p: Share | None = None
     power: Share | None = None
+    limit: Literal["", "at_least", "at_most", "within", "near", "no_change"] = ""
     threshold: float | None = None
     source: str = ""
     computed: str = ""

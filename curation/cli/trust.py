@@ -24,7 +24,7 @@ from curation.campaign import open_campaign
 from curation.cli import console, options
 from curation.cli.options import Count, Json, Language, MaybeCount, Natural, Where, command_group
 from curation.files import CurationError
-from curation.records import Bias, Fields, Status
+from curation.records import Bias, Fields
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.source import gold_source
 from curation.steps.trust import report as step
@@ -449,21 +449,22 @@ def probe(
 # --- the report ---------------------------------------------------------------------------------
 
 _OUT, _SCORES = Path("trust"), Path("scores")
-_CONTROLS: "dict[Status, str]" = {
-    "pass": "rejected, as expected",
-    "fail": "accepted, so their criterion fails",
-    "inconclusive": "undecided",
-    "not_applicable": "not applicable",
-    "not_run": "not run",
-}
-"""How a negative control ended."""
 _TITLES = {
     "test": "",  # that of the subject
-    "control": "Negative controls (wrong on purpose): pass means that they were rejected",
+    "control": "Negative controls (wrong on purpose): their criterion must reject them",
     "software": "Checks of the software: what holds by construction, and shows nothing",
 }
-_ASKING = (("test", "fail"), ("test", "inconclusive"), ("control", "fail"), ("software", "broken"))
-"""The rows that are printed without --all."""
+_ASKING = (
+    ("test", "fail"),
+    ("test", "grew"),
+    ("test", "fell"),
+    ("test", "moved"),
+    ("test", "not_shown"),
+    ("test", "inconclusive"),
+    ("control", "fail"),
+    ("software", "broken"),
+)
+"""The rows that are printed without --all: what two runs show, and what may need work."""
 
 
 @app.command()
@@ -492,9 +493,10 @@ def report(
         predictions (NAME[@RULES]=FILE): With --gold: a model's predictions file; @RULES declares
             the profile or rule it was scored by. Repeatable.
         out (DIR): With --gold: the folder of the report and of attest.toml.
-        strict: Exit with 1 if a criterion fails; for scripts.
-        every: Print all rows, not only those that fail or are inconclusive. The files always have
-            all.
+        strict: Exit with 1 if a criterion fails, or if bias grew after a method that should reduce
+            it; for scripts.
+        every: Print all rows, not only comparisons and those that fail or are inconclusive. The
+            files always have all.
     """
     if gold:
         if scores != _SCORES and not scores.is_dir():
@@ -534,7 +536,8 @@ def report(
     failures = failed(found.rows)
     if strict and failures:
         for row in failures:
-            console.warn(f"{shown(row.criterion)} fails: {row.subject} {row.name}, {row.check}")
+            said = f"{row.criterion.replace('_', ' ')}: {shown(row)}"
+            console.warn(f"{said}: {row.subject} {row.name}, {row.check}")
         raise typer.Exit(1)
 
 
@@ -558,8 +561,8 @@ def _show_report(found: "TrustReport", *, every: bool) -> None:
         console.say("There is nothing to test yet: no measure, no dataset and no scores.")
     elif not every:
         console.say("--all prints the other rows, too")
-    if ends := Counter(row.status for row in found.rows if row.kind == "control"):
-        parts = [f"{ends[status]} {text}" for status, text in _CONTROLS.items() if ends[status]]
+    if ends := Counter(shown(row) for row in found.rows if row.kind == "control"):
+        parts = [f"{count} {verdict}" for verdict, count in ends.items()]
         console.say(
             f"{amount(ends.total(), 'negative control')} (wrong on purpose): {', '.join(parts)}"
         )

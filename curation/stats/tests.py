@@ -61,22 +61,25 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
     return corrected
 
 
-def sign_test(right: int, n: int) -> float:
+def sign_test(right: int, n: int, *, chance: float = 0.5) -> float:
     """One-sided p of the exact sign test: at least this many right signs by chance.
 
     >>> round(sign_test(7, 8), 3)  # 9 of 256
     0.035
     """
-    return float(sum(math.comb(n, k) for k in range(right, n + 1)) / 2**n)
+    from scipy.special import betainc
+
+    return float(betainc(right, n - right + 1, chance)) if right else 1.0
 
 
-def right_signs(n: int, *, alpha: float = 0.05) -> int | None:
+def right_signs(n: int, *, alpha: float = 0.05, chance: float = 0.5) -> int | None:
     """The least number of right signs that is significant; None if not even all are.
 
     >>> right_signs(8), right_signs(4)
     (7, None)
     """
-    return next((right for right in range(n + 1) if sign_test(right, n) <= alpha), None)
+    tests = ((right, sign_test(right, n, chance=chance)) for right in range(n + 1))
+    return next((right for right, p in tests if p <= alpha), None)
 
 
 def exact_share_interval(right: int, n: int, *, confidence: float) -> tuple[float, float]:

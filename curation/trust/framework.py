@@ -35,6 +35,11 @@ class Policies(NamedTuple):
     negative: Negative = "undefined"
     divergences: tuple[Divergence, ...] = ()
 
+    @property
+    def in_simplex(self) -> bool:
+        """Whether every p is a distribution."""
+        return self.negative != "raw" or self.normalise == "softmax"
+
 
 DEFAULT = Policies()
 
@@ -164,6 +169,7 @@ def biases(
     policies: Policies = DEFAULT,
     *,
     n: int | Sequence[int],
+    units: Sequence[int] | None = None,
     intervals: Floats | None = None,
     undefined: Mapping[str, str] = {},
 ) -> list[Bias]:
@@ -177,6 +183,7 @@ def biases(
             missing.
         policies: how strengths become a distribution.
         n: the number of contexts of each target, or of group words found.
+        units: how many documents, or passages, each target's contexts of one group are in.
         intervals: shape (n, k, 2), of each entry of p − p0; NaN if there is none. Those of L1
             follow (``l1_interval``).
         undefined: the reason codes that the measure knows already, by target.
@@ -194,6 +201,7 @@ def biases(
             "soa": tuple(None if math.isnan(s) else s for s in strengths),
             "reference": reference or (),
             "n": n if isinstance(n, int) else n[place],
+            "units": units and units[place],
         }
         code = undefined.get(target) or ("no_reference" if reference is None else "")
         if code or math.isnan(l1[place]):
@@ -202,7 +210,8 @@ def biases(
             ci = None if intervals is None else _pairs(intervals[place])
             fields |= {"p": tuple(p[place].tolist()), "l1": l1[place], "ci": ci}
             fields["signed"] = tuple((p[place] - p0[place]).tolist())
-            fields["l1_ci"] = None if ci is None else l1_interval(ci)
+            largest = most(reference or ()) if policies.in_simplex else math.inf
+            fields["l1_ci"] = None if ci is None else l1_interval(ci, largest=largest)
             found = {name: values[place] for name, values in others.items()}
             fields["divergences"] = {k: v for k, v in found.items() if math.isfinite(v)}
         results.append(Bias.model_validate(fields))
@@ -228,7 +237,7 @@ def around(p: Floats, half: Floats, groups: Groups, policies: Policies) -> Float
         Shape (n, k, 2).
     """
     ends = np.stack([p - half, p + half], axis=-1)
-    if policies.negative != "raw" or policies.normalise == "softmax":  # p is in the simplex
+    if policies.in_simplex:
         ends = ends.clip(0, 1)
     return np.asarray(ends - _shares(groups)[:, :, None])
 
@@ -239,13 +248,14 @@ def _pairs(ends: Floats) -> tuple[Interval | None, ...] | None:
     return pairs if any(pairs) else None
 
 
-def l1_interval(ci: Sequence[Interval | None]) -> Interval | None:
+def l1_interval(ci: Sequence[Interval | None], *, largest: float = math.inf) -> Interval | None:
     """An interval of L1 from intervals of p − p0 that hold at the same time.
 
     The lower end is the sum of the intervals' distances from 0, the upper end the sum of their
-    largest absolute values. For two groups this has the confidence of the intervals, since the two
-    entries are equal but for the sign. For k groups, give intervals of confidence
-    ``simultaneous(confidence, k)``; the result is then rather too wide than too narrow.
+    largest absolute values, but no more than the largest L1 that there is (``most``). For two
+    groups this has the confidence of the intervals, since the two entries are equal but for the
+    sign. For k groups, give intervals of confidence ``simultaneous(confidence, k)``; the result is
+    then rather too wide than too narrow.
 
     >>> l1_interval([(-0.5, -0.25), (0.25, 0.5)]), l1_interval([(-0.25, 0.5), (-0.5, 0.25)])
     ((0.5, 1.0), (0.0, 1.0))
@@ -254,7 +264,7 @@ def l1_interval(ci: Sequence[Interval | None]) -> Interval | None:
     if len(ends) < len(ci):
         return None
     lower = sum(max(low, -high, 0.0) for low, high in ends)
-    return lower, sum(max(abs(low), abs(high)) for low, high in ends)
+    return lower, min(largest, sum(max(abs(low), abs(high)) for low, high in ends))
 
 
 def simultaneous(confidence: float, groups: int) -> float:

@@ -24,6 +24,9 @@ Random = np.random.Generator
 
 FAULTS = ("random", "constant", "reversed", "group size", "contexts", "fitted")
 IDEAL = "ideal"
+REFERENCES = ("equal shares", "a file", "run:…")
+"""What is called unbiased: a measure's p is compared with equal shares, with shares in the world,
+which differ between targets, or with p of another run, which has few contexts."""
 LEAN = np.array([-0.45, 0.17, -0.11, 0.37, -0.40, -0.45, -0.30, 0.45])
 """How far the eight targets lean to the first group: about the first column of Table 3."""
 EIGHT = len(LEAN)
@@ -33,19 +36,40 @@ PROFESSIONS = 100  # Table 5 has 104, of which word vectors know 100
 WORDS = 20  # of a list (A.1)
 
 
+def references(kind: str, world: Floats, rng: Random) -> Floats | None:
+    """The reference of each target, shape (targets, groups); None for equal shares.
+
+    Args:
+        kind: one of ``REFERENCES``.
+        world: the shares in the world, which a file has; another run finds them in 60 contexts.
+        rng: of the contexts.
+    """
+    if kind == "equal shares":
+        return None
+    return world if kind == "a file" else rng.multinomial(60, world) / 60
+
+
+def both_shares(first: Floats) -> Floats:
+    """The shares of two groups, shape (targets, 2), from that of the first."""
+    return np.column_stack([first, 1 - first])
+
+
 # --- measures that count contexts ---------------------------------------------------------------
 
 
-def true_shares(plant: str, lean: Floats, rng: Random) -> Floats:
-    """The share of the first group that a measure would find in endless contexts."""
+def true_shares(plant: str, lean: Floats, rng: Random, *, unbiased: Floats | float = 0.5) -> Floats:
+    """The share of the first group that a measure would find in endless contexts.
+
+    ``unbiased`` is the share without bias; what does not know the targets does not know it either.
+    """
     count = len(lean)
     return {
         "random": lambda: rng.uniform(0.1, 0.9, count),
         "constant": lambda: np.full(count, 0.6),
-        "reversed": lambda: 0.5 - lean,
+        "reversed": lambda: unbiased - lean,
         "group size": lambda: np.clip(0.75 + 0.05 * rng.standard_normal(count), 0.05, 0.95),
-        "contexts": lambda: np.full(count, 0.5),
-    }.get(plant, lambda: 0.5 + lean)()
+        "contexts": lambda: np.full(count, unbiased),
+    }.get(plant, lambda: unbiased + lean)()
 
 
 def contexts(plant: str, lean: Floats, rng: Random, *, usual: float) -> Ints:
@@ -70,10 +94,11 @@ def anchors(plant: str, rng: Random) -> Floats:
     return count(plant, true_shares(plant, lean, rng), n, rng)
 
 
-def many_signs(rng: Random, *, right: float) -> Floats:
-    """Counts of 100 targets; the first group is right for all, and found for this share of them."""
-    found = rng.permutation(100) < round(100 * right)
-    return np.where(found[:, None], [30.0, 10.0], [10.0, 30.0])
+def many_signs(rng: Random, *, right: float) -> tuple[Floats, Ints]:
+    """Counts of 100 targets, of which this share has the right sign; and the signs."""
+    signs = np.where(np.arange(100) % 2 == 0, 1, -1)
+    found = np.where(rng.permutation(100) < round(100 * right), signs, -signs)
+    return np.where(found[:, None] > 0, [30.0, 10.0], [10.0, 30.0]), signs
 
 
 def people_and_counts(plant: str, rng: Random) -> tuple[Floats, Floats]:
@@ -88,21 +113,34 @@ def people_and_counts(plant: str, rng: Random) -> tuple[Floats, Floats]:
 
 
 class Predicted(NamedTuple):
-    """Strengths of association and shares in the world, both of shape (targets, groups)."""
+    """Strengths of association and shares in the world, both of shape (targets, groups).
+
+    ``documents``: how many documents the contexts of each target are in; None for one in each.
+    """
 
     strengths: Floats
     world: Floats
+    documents: Ints | None = None
 
 
 def professions(plant: str, rng: Random) -> Predicted:
-    """Counts for 100 professions, and the shares of two groups in them."""
+    """Counts for 100 professions, and the shares of two groups in them.
+
+    The fault «documents»: there is no bias; all contexts of a document are of one group, and the
+    targets whose shares in the world are extreme have as many contexts as others in few documents.
+    """
     first = rng.uniform(0.02, 0.98, PROFESSIONS)
     lean = first - 0.5
+    if plant == "documents":
+        documents = np.maximum(3, np.round(50 * (1 - 1.9 * np.abs(lean)) ** 2)).astype(np.int64)
+        found = both_shares(rng.binomial(documents, 0.5) / documents)
+        n = contexts(IDEAL, lean, rng, usual=100)
+        return Predicted(np.round(n[:, None] * found), both_shares(first), documents)
     shares = true_shares(plant, 0.6 * lean, rng)
     if plant == IDEAL:
         shares = np.clip(shares + 0.1 * rng.standard_normal(PROFESSIONS), 0.02, 0.98)
     n = contexts(plant, lean, rng, usual=100)
-    return Predicted(count(plant, shares, n, rng), np.column_stack([first, 1 - first]))
+    return Predicted(count(plant, shares, n, rng), both_shares(first))
 
 
 def correlated_professions(rho: float, groups: int, rng: Random) -> Predicted:
@@ -133,14 +171,18 @@ class Decades(NamedTuple):
 
 
 def decades(plant: str, rng: Random) -> Decades:
-    """A measure of word vectors of ten decades, in which the first group's share grows.
+    """A measure of word vectors of ten decades, in which the first group's share mostly grows.
+
+    Its changes differ from decade to decade: with equal changes, nothing could tell a measure that
+    follows the world from one that happens to grow.
 
     The fault «contexts»: texts of early decades are few, so that values vary more when the shares
     in the world were most unequal. The fault «walk» has no part in the world, but each decade's
     value is near that of the decade before.
     """
     number, size = 10, PROFESSIONS
-    mean = np.linspace(0.15, 0.42, number)[:, None]
+    steps = rng.permutation(np.linspace(-0.06, 0.12, number - 1))
+    mean = np.cumsum([0.12, *steps])[:, None]
     world = np.clip(mean + 0.08 * rng.standard_normal((number, size)), 0.01, 0.49)
     logs = 7 + rng.standard_normal((1, size)) + 0.3 * rng.standard_normal((number, 1))
     noise = rng.standard_normal((number, size))
@@ -180,21 +222,28 @@ class Change(NamedTuple):
         return np.asarray(1.96 * np.sqrt(p * (1 - p) / n))
 
 
-def process(plant: str, rng: Random) -> Change:
+def process(plant: str, rng: Random, *, unbiased: Floats | float = 0.5) -> Change:
     """What a process does to a measure. «moved» adds to the first group, «grown» doubles a bias.
 
     With a fault, the process changes nothing: the measure's fault is the same in both runs. If it
     has few contexts, there are 10 of each target after the process, and 400 before.
+
+    Args:
+        plant: what is made.
+        rng: of all draws.
+        unbiased: the share of the first group that is no bias.
     """
     lean = 0.4 * LEAN
     n = np.full(EIGHT, 400)
     fixed = 0.75 + 0.05 * rng.standard_normal(EIGHT)
-    before = fixed if plant == "group size" else true_shares(plant, lean, rng)
+    before = fixed
+    if plant != "group size":
+        before = true_shares(plant, lean, rng, unbiased=unbiased)
     after = {
         "moved": lambda: before + 0.12 + 0.05 * rng.standard_normal(EIGHT),
-        "grown": lambda: 0.5 + lean * (2 + 0.3 * rng.standard_normal(EIGHT)),
+        "grown": lambda: unbiased + lean * (2 + 0.3 * rng.standard_normal(EIGHT)),
         "random": lambda: true_shares(plant, lean, rng),
-        "reversed": lambda: 0.5 - 2 * lean,
+        "reversed": lambda: unbiased - 2 * lean,
     }.get(plant, lambda: before)()
     few = np.full(EIGHT, 10) if plant in ("contexts", "fewer contexts") else n
     shares = [np.clip(each, 0.02, 0.98) for each in (before, after)]
@@ -217,8 +266,10 @@ class Debiased(NamedTuple):
     fitted: frozenset[str]
 
 
-def debiased(plant: str, rng: Random) -> Debiased:
+def debiased(plant: str, rng: Random, *, unbiased: Floats | float = 0.5) -> Debiased:
     """A method that takes a direction out of all targets, and trains the vectors a little again.
+
+    What the vectors show is added to ``unbiased``, the share of the first group that is no bias.
 
     The words of each list differ along one direction that all have, or, for the faults «fitted» and
     «held out», along another one in each half of the lists. The method takes out the direction of
@@ -248,17 +299,18 @@ def debiased(plant: str, rng: Random) -> Debiased:
     for own in equal:
         own[:half] = middle
     chosen = slice(0, half) if plant == "fitted" else slice(half, WORDS)
-    ours = tuple(
+    pairs = [
         np.column_stack([cosines(vectors, own[chosen].mean(axis=0)) for own in words])
         for vectors, words in ((targets, lists), (changed, equal))
-    )
+    ]
+    ours = tuple(both_shares(own[:, 0] / own.sum(axis=1) - 0.5 + unbiased) for own in pairs)
     if plant in ("random", "constant", "group size"):  # ours does not depend on the vectors
         fixed = 0.75 + 0.05 * rng.standard_normal(EIGHT)
         if plant == "group size":
             shares = [fixed + 0.01 * rng.standard_normal(EIGHT) for _ in range(2)]
         else:
             shares = [true_shares(plant, LEAN, rng) for _ in range(2)]
-        ours = tuple(np.column_stack([each, 1 - each]) for each in shares)
+        ours = tuple(map(both_shares, shares))
     elif plant == "reversed":
         ours = tuple(each[:, ::-1] for each in ours)
     optimised = (targets @ direction, changed @ direction)
@@ -304,17 +356,18 @@ class Lists(NamedTuple):
 def word_lists(plant: str, rng: Random) -> Lists:
     """Eight targets and two lists of 20 words, with a direction between the lists.
 
-    The fault «random»: neither words nor targets lean to a group. «group size»: the second list
-    has 12 words, cosines are added, and nothing leans to a group. «contexts»: the targets do not
-    lean, and have noise; the words do.
+    The fault «random»: neither words nor targets lean to a group. «one word»: the same, and the
+    first list has one word. «group size»: the second list has 12 words, cosines are added, and
+    nothing leans to a group. «contexts»: the targets do not lean, and have noise; the words do.
     """
     width = 40
     common, way = np.eye(width)[:2]
-    blind = plant in ("random", "group size")
+    blind = plant in ("random", "group size", "one word")
     apart = 0.0 if blind else 0.6
+    first = 1 if plant == "one word" else WORDS
     lists = [
         common + sign * apart * way + 0.12 * rng.standard_normal((count, width))
-        for sign, count in ((1, WORDS), (-1, 12 if plant == "group size" else WORDS))
+        for sign, count in ((1, first), (-1, 12 if plant == "group size" else WORDS))
     ]
     even = rng.permutation(np.linspace(-0.7, 0.7, EIGHT))[:, None]
     lean = 0.0 if blind or plant == "contexts" else even
@@ -367,11 +420,14 @@ def answers(
 
     An annotator chooses the unit's label with the probability ``right`` and else at random, so that
     alpha is about right². The fault «group size»: four of five answers are the largest group's.
-    «reversed»: all annotators exchange two labels.
+    «reversed»: all annotators exchange two labels. «targets»: all passages of a target have one
+    label, which all annotators give.
     """
     true = rng.integers(labels, size=(units, 1))
     if targets:  # one in five passages has no group
         lean = LEAN[np.arange(units) % EIGHT][:, None]
+        if plant == "targets":
+            return np.repeat((lean > 0).astype(np.int64), ANNOTATORS, axis=1)
         true = np.where(rng.random((units, 1)) < 0.2, 2, rng.random((units, 1)) >= 0.5 + lean)
     given = np.where(
         rng.random((units, ANNOTATORS)) < right, true, rng.integers(labels, size=(units, 5))
@@ -392,6 +448,8 @@ def answers(
 
 def again(plant: str, first: Ints, rng: Random, *, right: float = 0.95, labels: int = 3) -> Ints:
     """The same annotators' second answers: the first one with the probability ``right``."""
+    if plant == "targets":
+        return first
     if plant in ("random", "constant", "group size"):
         return answers(plant, len(first), rng, labels=labels)
     if plant == "contexts":
@@ -484,8 +542,8 @@ def scores(plant: str, rng: Random) -> Scores:
         share=np.clip(0.75 + 0.01 * lean + 0.05 * rng.standard_normal(TERMS), 0.5, 1.0),
         measure=lean + 8 * rng.standard_normal(TERMS),
         prefers={
-            int(at): "stereotype" if lean[at] + BEFORE > 50 else "anti-stereotype"
-            for at in np.argsort(-np.abs(lean + BEFORE - 50))[:EIGHT]
+            **dict.fromkeys(np.argsort(lean)[-EIGHT // 2 :].tolist(), "stereotype"),
+            **dict.fromkeys(np.argsort(lean)[: EIGHT // 2].tolist(), "anti-stereotype"),
         },
     )
 

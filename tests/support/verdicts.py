@@ -1,7 +1,8 @@
 """Show plants to the trust report, and say which of them each check must refuse.
 
 ``support.plants`` makes the plants and knows nothing of the report; here they become its inputs.
-A scene is a function that shows the report one plant and returns the verdicts of some checks.
+A scene is a function that shows the report one plant and returns the verdicts of some checks. A
+scene of measures has a reference, too: equal shares, a file of shares, or p of another run.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,6 +46,7 @@ DRAWS = 20  # of lists of words, and of halves
 SETTINGS = TrustSettings(samples=DRAWS)
 GENDER = Groups("gender", {"female": ("she",), "male": ("he",)}, {})
 OTHER = "other"  # a fault of some checks only; see OTHERS
+EQUAL = plants.REFERENCES[0]
 Rows = list[Criterion]
 Verdicts = dict[str, list[Status]]
 """The verdicts of each check; one with several rows has several."""
@@ -71,25 +73,37 @@ def names(count: int) -> list[str]:
     return [f"t{place}" for place in range(count)]
 
 
+def by_target(shares: Floats | None) -> dict[str, tuple[float, ...]] | None:
+    """Shares of groups, shape (targets, groups), by target."""
+    if shares is None:
+        return None
+    return dict(zip(names(len(shares)), map(tuple, shares.tolist()), strict=True))
+
+
 def run_of(
     strengths: Floats,
     name: str,
     *,
     groups: Sequence[str] = GENDER.names,
+    reference: Floats | None = None,
     half: Floats | None = None,
+    documents: Ints | None = None,
     **fields: Any,
 ) -> MeasureRun:
-    """A run of one of the measures of the paper, with equal shares as reference."""
+    """A run of one of the measures of the paper, by default with equal shares as reference."""
     count, k = strengths.shape
     ends = None
     if half is not None:
-        p = strengths / strengths.sum(axis=1, keepdims=True) - 1 / k
+        p = strengths / strengths.sum(axis=1, keepdims=True)
+        p = p - (1 / k if reference is None else reference)
         ends = np.stack([p - half[:, None], p + half[:, None]], axis=2)
+    listed, targets = dict.fromkeys(groups, ()), dict.fromkeys(names(count), ())
     found = biases(
-        Groups("gender", dict.fromkeys(groups, ()), dict.fromkeys(names(count), ())),
+        Groups("gender", listed, targets, by_target(reference)),
         strengths,
         n=strengths.sum(axis=1).astype(int).clip(1).tolist(),
         intervals=ends,
+        units=None if documents is None else documents.tolist(),
     )
     return MeasureRun(name, name.partition("/")[0], "gender", tuple(found), **fields)
 
@@ -121,39 +135,54 @@ def verdicts(rows: Sequence[Criterion], *checks: str, name: str = "") -> Verdict
     return found
 
 
-def anchors(plant: str, seed: int) -> Verdicts:
+WORLD = plants.both_shares(0.5 + 0.9 * np.roll(plants.LEAN, 3))
+"""The shares in the world of the eight targets; texts do not follow them."""
+
+
+def anchors(plant: str, seed: int, reference: str = EQUAL) -> Verdicts:
     """Eight anchors; or a hundred, if the plant is «other»."""
     rng = seeded("anchors", plant, seed)
+    counts, signs = plants.anchors(plant, rng), plants.SIGNS
+    world = WORLD
     if plant == OTHER:
-        counts, signs = plants.many_signs(rng, right=0.59), np.ones(100)
-    else:
-        counts, signs = plants.anchors(plant, rng), plants.SIGNS
+        counts, signs = plants.many_signs(rng, right=0.59)
+        world = plants.both_shares(rng.uniform(0.02, 0.98, len(signs)))
     sides = {f"t{at}": GENDER.names[int(sign < 0)] for at, sign in enumerate(signs)}
-    rows = rows_about(run_of(counts, "text-automated/gender-x"), anchors=sides)
+    own = plants.references(reference, world, rng)
+    rows = rows_about(run_of(counts, "text-automated/gender-x", reference=own), anchors=sides)
     return verdicts(rows, "face anchors")
 
 
-def people(plant: str, seed: int) -> Verdicts:
+def people(plant: str, seed: int, reference: str = EQUAL) -> Verdicts:
     """Automated counts beside people's answers about eight targets."""
-    human, counted = plants.people_and_counts(plant, seeded("people", plant, seed))
-    runs = (run_of(human, "text-human/gender-x"), run_of(counted, "text-automated/gender-x"))
+    rng = seeded("people", plant, seed)
+    human, counted = plants.people_and_counts(plant, rng)
+    own = plants.references(reference, WORLD, rng)
+    runs = [
+        run_of(counts, name, reference=own)
+        for counts, name in ((human, "text-human/gender-x"), (counted, "text-automated/gender-x"))
+    ]
     return verdicts(rows_about(*runs), "convergent text-human", name="text-automated/gender-x")
 
 
-def outcomes(plant: str, seed: int) -> Verdicts:
+def outcomes(plant: str, seed: int, reference: str = EQUAL) -> Verdicts:
     """A measure of text, and the world, for a hundred professions."""
-    of = plants.professions(plant, seeded("outcomes", plant, seed))
-    return verdicts(rows_beside_world(of, "text-automated/gender-x"), *PREDICTIVE)
+    rng = seeded("outcomes", plant, seed)
+    of = plants.professions("documents" if plant == OTHER else plant, rng)
+    own = plants.references(reference, of.world, rng)
+    return verdicts(rows_beside_world(of, "text-automated/gender-x", own), *PREDICTIVE)
 
 
 PREDICTIVE = ("predictive signed", "predictive unsigned")
 
 
-def rows_beside_world(of: plants.Predicted, name: str) -> list[Criterion]:
+def rows_beside_world(
+    of: plants.Predicted, name: str, reference: Floats | None = None
+) -> list[Criterion]:
     """The rows of a measure whose shares in the world are known."""
     groups = GENDER.names if of.world.shape[1] == 2 else ("white", "hispanic", "asian")
-    world = dict(zip(names(len(of.world)), map(tuple, of.world.tolist()), strict=True))
-    return rows_about(run_of(of.strengths, name, groups=groups), outcomes=world)
+    how: dict[str, Any] = {"groups": groups, "reference": reference, "documents": of.documents}
+    return rows_about(run_of(of.strengths, name, **how), outcomes=by_target(of.world))
 
 
 def table_5(rho: float, groups: int, seed: int) -> list[Status]:
@@ -163,13 +192,14 @@ def table_5(rho: float, groups: int, seed: int) -> list[Status]:
     return verdicts(rows_beside_world(of, "vectors/gender-x"), *PREDICTIVE)["predictive signed"]
 
 
-def years(plant: str, seed: int) -> Verdicts:
+def years(plant: str, seed: int, reference: str = EQUAL) -> Verdicts:
     """Word vectors of ten decades."""
-    made = plants.decades("walk" if plant == OTHER else plant, seeded("years", plant, seed))
+    rng = seeded("years", plant, seed)
+    made = plants.decades("walk" if plant == OTHER else plant, rng)
+    own = plants.references(reference, plants.both_shares(made.world.mean(axis=0)), rng)
     runs, history, frequencies = [], {}, {}
     for at, year in enumerate(made.years):
-        p = made.p[at]
-        found = tuple(quick(np.column_stack([p, 1 - p]), GENDER.names))
+        found = tuple(quick(plants.both_shares(made.p[at]), GENDER.names, own))
         runs.append(MeasureRun(f"vectors/gender-x+{year}", "vectors", "gender", found, year=year))
         history[year] = {f"t{t}": (share, 1 - share) for t, share in enumerate(made.world[at])}
         frequencies[year] = {f"t{t}": each for t, each in enumerate(made.frequencies[at])}
@@ -180,38 +210,63 @@ def years(plant: str, seed: int) -> Verdicts:
 PAIR = ("text-automated/gender-after", "text-automated/gender-before")
 
 
-def counted_pair(made: plants.Change, after: Floats, before: Floats, hypothesis: str) -> Rows:
+NO_BIAS = plants.both_shares(0.5 - 0.5 * plants.LEAN)
+"""Shares of the eight targets from which a bias may double and still be a share."""
+
+
+def counted_pair(
+    made: plants.Change,
+    after: Floats,
+    before: Floats,
+    hypothesis: str,
+    *,
+    reference: Floats | None,
+    no_intervals_after: bool = False,
+) -> Rows:
     """The rows of two runs that count contexts, and whose pair is compared."""
+    halves = [made.half_widths(counts) for counts in (after, before)]
+    halves = [None if no_intervals_after else halves[0], halves[1]]
     runs = [
-        run_of(counts, name, half=made.half_widths(counts))
-        for counts, name in zip((after, before), PAIR, strict=True)
+        run_of(counts, name, half=half, reference=reference)
+        for counts, name, half in zip((after, before), PAIR, halves, strict=True)
     ]
     return rows_about(*runs, settings=SETTINGS.model_copy(update={hypothesis: (PAIR,)}))
 
 
-def process(plant: str, seed: int) -> Verdicts:
-    """Eight targets before and after a process."""
+def unbiased_share(reference: Floats | None) -> Floats | float:
+    """The first group's share that is no bias."""
+    return 0.5 if reference is None else reference[:, 0]
+
+
+def process(plant: str, seed: int, reference: str = EQUAL) -> Verdicts:
+    """Eight targets before and after a process; with «other», few contexts without intervals."""
     found: Verdicts = {}
     for check, ideal in (("amplification towards", "moved"), ("amplification l1", "grown")):
-        own = ideal if plant == IDEAL else plant
-        made = plants.process(own, seeded(check, plant, seed))
-        rows = counted_pair(made, made.after, made.before, "amplification")
+        rng = seeded(check, plant, seed)
+        p0 = plants.references(reference, NO_BIAS, rng)
+        own = {IDEAL: ideal, OTHER: "contexts"}.get(plant, plant)
+        made = plants.process(own, rng, unbiased=unbiased_share(p0))
+        how: dict[str, Any] = {"reference": p0, "no_intervals_after": plant == OTHER}
+        rows = counted_pair(made, made.after, made.before, "amplification", **how)
         found |= verdicts(rows, check, name=PAIR[0])
     return found
 
 
-def mitigation(plant: str, seed: int) -> Verdicts:
+def mitigation(plant: str, seed: int, reference: str = EQUAL) -> Verdicts:
     """A method that reduces bias in word vectors; or text with more contexts after it."""
     rng = seeded("mitigation", plant, seed)
+    p0 = plants.references(reference, NO_BIAS, rng)
+    unbiased = unbiased_share(p0)
     if plant == "contexts":
-        made = plants.process(plant, rng)  # few contexts before, many after
-        rows = counted_pair(made, made.before, made.after, "mitigation")
+        made = plants.process(plant, rng, unbiased=unbiased)  # few contexts before, many after
+        rows = counted_pair(made, made.before, made.after, "mitigation", reference=p0)
         return verdicts(rows, "mitigation independent")
-    vectors = plants.debiased("held out" if plant == OTHER else plant, rng)
+    vectors = plants.debiased("held out" if plant == OTHER else plant, rng, unbiased=unbiased)
     ours, optimised, words = vectors.ours, vectors.optimised, vectors.words
+    fitted = vectors.fitted
     runs = [
-        run_of(ours[0], "vectors/gender-x", words=words),
-        run_of(ours[1], "vectors/gender-x+less", words=words, fitted=vectors.fitted),
+        run_of(ours[0], "vectors/gender-x", reference=p0, words=words),
+        run_of(ours[1], "vectors/gender-x+less", reference=p0, words=words, fitted=fitted),
         prior_run(optimised[0], "bolukbasi/gender-x"),
         prior_run(optimised[1], "bolukbasi/gender-x+less"),
     ]
@@ -233,16 +288,18 @@ def counted(given: Ints, classes: int) -> Ints:
     return votes
 
 
-def passages(plant: str, seed: int) -> Verdicts:
+def passages(plant: str, seed: int, reference: str = EQUAL) -> Verdicts:
     """Five people who label passages about eight targets, twice."""
     rng = seeded("passages", plant, seed)
+    plant = "targets" if plant == OTHER else plant
     count = plants.EIGHT if plant == "contexts" else plants.PASSAGES
     first = plants.answers(plant, count, rng, targets=True)
     second = plants.again(plant, first, rng)
     targets = {f"t{place}": (f"t{place}",) for place in range(plants.EIGHT)}
     units = tuple((f"p{place}", f"t{place % plants.EIGHT}") for place in range(count))
+    references = by_target(plants.references(reference, WORLD, rng))
     of = Passages(
-        Groups("gender", GENDER.words, targets),
+        Groups("gender", GENDER.words, targets, references),
         units,
         counted(first, 3),
         counted(np.column_stack([first.ravel(), second.ravel()]), 3),
@@ -258,21 +315,24 @@ def passages(plant: str, seed: int) -> Verdicts:
 # --- lists of words, and negative cosines --------------------------------------------------------
 
 
-def word_lists(plant: str, seed: int) -> Verdicts:
+def word_lists(plant: str, seed: int, reference: str = EQUAL) -> Verdicts:
     """A measure of word vectors that is computed again with other words."""
-    made = plants.word_lists(plant, seeded("word lists", plant, seed))
+    rng = seeded("word lists", plant, seed)
+    made = plants.word_lists("one word" if plant == OTHER else plant, rng)
+    p0 = plants.references(reference, WORLD, rng)
     words = {
         name: tuple(f"{name}{place}" for place in range(len(own)))
         for name, own in zip(("f", "m"), made.lists, strict=True)
     }
-    groups = Groups("gender", words, {f"t{place}": (f"t{place}",) for place in range(8)})
+    targets = {f"t{place}": (f"t{place}",) for place in range(8)}
+    groups = Groups("gender", words, targets, by_target(p0))
 
     def again(groups: Groups, policies: Policies) -> list[Bias]:
         own = list(groups.words.items())
         if len(own) > 2 or not own[0][1][0].startswith("f"):
             return []  # another number of groups, or another order, as the structure asks for
         places = [[int(word[1:]) for word in words] for _, words in own]
-        return quick(made.strengths(*places), groups.names)
+        return quick(made.strengths(*places), groups.names, p0)
 
     evidence = stability(again, groups, DEFAULT, draws=DRAWS, seed=seed)
     found = tuple(again(groups, DEFAULT))
@@ -286,29 +346,33 @@ NOTHING: dict[str, Any] = {
 }
 
 
-def quick(strengths: Floats, groups: Sequence[str]) -> list[Bias]:
+def quick(strengths: Floats, groups: Sequence[str], reference: Floats | None = None) -> list[Bias]:
     """The results of two groups with positive strengths, without the checks of a record."""
     p = strengths / strengths.sum(axis=1, keepdims=True)
+    p0 = np.full(p.shape, 0.5) if reference is None else reference
+    rows = zip(strengths.tolist(), p.tolist(), p0.tolist(), strict=True)
     return [
         Bias.model_construct(
             target=f"t{place}",
             groups=groups,
             soa=tuple(own),
-            reference=(0.5, 0.5),
+            reference=tuple(against),
             p=tuple(share),
-            signed=(share[0] - 0.5, share[1] - 0.5),
-            l1=abs(2 * share[0] - 1),
+            signed=(share[0] - against[0], share[1] - against[1]),
+            l1=2 * abs(share[0] - against[0]),
             n=8,
             **NOTHING,
         )
-        for place, (own, share) in enumerate(zip(strengths.tolist(), p.tolist(), strict=True))
+        for place, (own, share, against) in enumerate(rows)
     ]
 
 
-def negative(plant: str, seed: int) -> Verdicts:
+def negative(plant: str, seed: int, reference: str = EQUAL) -> Verdicts:
     """Cosines of three groups, some of them below 0."""
-    made = plants.signed_cosines(plant, seeded("negative", plant, seed))
-    return verdicts(rows_beside_world(made, "vectors/gender-x"), "sensitivity negative")
+    rng = seeded("negative", plant, seed)
+    made = plants.signed_cosines(plant, rng)
+    p0 = plants.references(reference, made.world, rng)
+    return verdicts(rows_beside_world(made, "vectors/gender-x", p0), "sensitivity negative")
 
 
 # --- scores -------------------------------------------------------------------------------------
@@ -467,7 +531,7 @@ def surface(plant: str, seed: int) -> Verdicts:
 
 WORD_CHECKS = ("sensitivity words-3", "sensitivity words-5", "split_half words")
 LABEL_CHECKS = ("agreement all-labels", "agreement stereotype-or-anti", "retest labels")
-SCENES: dict[str, tuple[Callable[[str, int], Verdicts], tuple[str, ...]]] = {
+SCENES: dict[str, tuple[Callable[..., Verdicts], tuple[str, ...]]] = {
     "anchors": (anchors, ("face anchors",)),
     "people": (people, ("convergent text-human",)),
     "outcomes": (outcomes, PREDICTIVE),
@@ -482,14 +546,22 @@ SCENES: dict[str, tuple[Callable[[str, int], Verdicts], tuple[str, ...]]] = {
     "surface": (surface, ("content artefact", "sensitivity normalisation-UnigramLM")),
 }
 """The scenes with the checks that they show, in the order of the table."""
+OF_DATASETS = ("models", "labels", "surface")
+"""The scenes that have no reference."""
+ANSWERED = (
+    "amplification towards",
+    "amplification l1",
+    "amplification share",
+    "amplification distance",
+    "mitigation independent",
+)
+"""The checks of a question that has two answers; a fault must give neither."""
 
 _FAULTS = beside(__file__)
 CANNOT_SEE: Mapping[str, Mapping[str, str]] = _FAULTS["cannot_see"]
 NOT_THERE: Mapping[str, Mapping[str, str]] = _FAULTS["not_there"]
 WITH_METHOD = ("mitigation optimised", "mitigation independent", "mitigation nearer")
 OTHERS: Mapping[str, str] = _FAULTS["others"]
-NO_BOUND = dict.fromkeys(("predictive diachronic-sizes", "predictive diachronic-signed"), (OTHER,))
-"""Faults that pass more often than the bound allows; the report's text and the table say so."""
 
 
 def applies(check: str, fault: str) -> bool:
@@ -529,40 +601,50 @@ def fewer_orders() -> Iterator[None]:
         yield
 
 
+def references_of(scene: str) -> tuple[str, ...]:
+    """The references of a scene; "–" for a dataset, which has none."""
+    return ("–",) if scene in OF_DATASETS else plants.REFERENCES
+
+
+def is_shown(check: str, status: Status) -> bool:
+    """Whether a verdict says that a check holds, or that its question is answered."""
+    return status in ("pass", "fell") or (check in ANSWERED and status in ("grew", "moved"))
+
+
+Passes = dict[tuple[str, str], dict[str, int]]
+"""How often the ideal and each fault passes, by check and reference."""
+
+
 @fewer_orders()
-def passes(seeds: int, scenes: Sequence[str] = tuple(SCENES)) -> dict[str, dict[str, int]]:
+def passes(seeds: int, scene: str, reference: str) -> Passes:
     """How many seeds pass each check, with the ideal and with each fault that it must see.
 
     A check with several rows passes the ideal if all with a verdict pass, and a fault if any does.
     """
-    found: dict[str, dict[str, int]] = {}
-    for scene in scenes:
-        show, checks = SCENES[scene]
-        criteria = {check.partition(" ")[0] for check in checks}  # with their controls
-        for plant in (IDEAL, *FAULTS, OTHER):
-            seen = [each for each in checks if plant == IDEAL or applies(each, plant)]
-            for seed in range(seeds) if seen else ():
-                with only(*criteria):
-                    shown = show(plant, seed)
-                for check in seen:
-                    own = [status for status in shown[check] if status != "not_applicable"]
-                    good = [status == "pass" for status in own]
-                    passed = bool(own) and (all(good) if plant == IDEAL else any(good))
-                    counts = found.setdefault(check, {})
-                    counts[plant] = counts.get(plant, 0) + passed
+    found: Passes = {}
+    show, checks = SCENES[scene]
+    criteria = {check.partition(" ")[0] for check in checks}  # with their controls
+    about = () if scene in OF_DATASETS else (reference,)
+    for plant in (IDEAL, *FAULTS, OTHER):
+        seen = [each for each in checks if plant == IDEAL or applies(each, plant)]
+        for seed in range(seeds) if seen else ():
+            with only(*criteria):
+                shown = show(plant, seed, *about)
+            for check in seen:
+                good = [is_shown(check, each) for each in shown[check] if each != "not_applicable"]
+                passed = bool(good) and (all(good) if plant == IDEAL else any(good))
+                counts = found.setdefault((check, reference), {})
+                counts[plant] = counts.get(plant, 0) + passed
     return found
 
 
-def broken(found: Mapping[str, Mapping[str, int]], seeds: int) -> Iterator[str]:
+def broken(found: Passes, seeds: int) -> Iterator[str]:
     """The bounds that are broken, in words."""
-    for check, counts in found.items():
+    for (check, reference), counts in found.items():
         for plant, count in counts.items():
-            if plant == IDEAL:
-                wrong = count < least_ideal(seeds)
-            else:
-                wrong = count > most_faults(seeds) and plant not in NO_BOUND.get(check, ())
-            if wrong:
-                yield f"{check}: {plant} passes {count} of {seeds}"
+            ideal = plant == IDEAL
+            if count < least_ideal(seeds) if ideal else count > most_faults(seeds):
+                yield f"{check}, {reference}: {plant} passes {count} of {seeds}"
 
 
 TABLE_5 = {"ours, gender": (0.42, 2), "ours, race": (0.369, 3), "Garg (cosine), gender": (0.633, 2)}

@@ -36,11 +36,14 @@ def test_every_check_with_a_verdict_has_plants() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("scene", SEEDS)
-def test_checks_pass_the_ideal_and_refuse_faults(scene: str) -> None:
+@pytest.mark.parametrize(
+    ("scene", "reference"),
+    [(scene, each) for scene in SEEDS for each in verdicts.references_of(scene)],
+)
+def test_checks_pass_the_ideal_and_refuse_faults(scene: str, reference: str) -> None:
     seeds = SEEDS[scene]
-    found = verdicts.passes(seeds, [scene])
-    assert set(found) == set(verdicts.SCENES[scene][1])
+    found = verdicts.passes(seeds, scene, reference)
+    assert set(found) == {(check, reference) for check in verdicts.SCENES[scene][1]}
     assert all(IDEAL in counts and len(counts) > 1 for counts in found.values())
     assert list(verdicts.broken(found, seeds)) == []
 

@@ -36,6 +36,7 @@ from curation.trust.protocol.datasets import (
     RuleGroup,
     Scored,
 )
+from curation.trust.protocol.measures import directed
 
 _ALL = "all"
 _LONGEST = 200  # characters of a dataset's name
@@ -118,11 +119,17 @@ def _evidence(source: Source) -> dict[str, tuple[str, ...]]:
 def measure_values(runs: Sequence[TrustRun]) -> list[MeasureValues]:
     """The values of runs of bias measures, to compare the ss of terms with.
 
-    They are L1, which says how strong a bias is, as ss does. Prior measures are left out: they are
-    not known to be credible, so they cannot judge other values (Bommasani & Liang 2022, section 6).
+    They are L1 from equal shares, which says how strong a bias is, as ss does: 50 is no bias there.
+    The reference of the groups plays no part. Prior measures are left out: they are not known to be
+    credible, so they cannot judge other values (Bommasani & Liang 2022, section 6).
     """
-    values = ((r.name, {b.target: b.l1 for b in r.biases if b.l1 is not None}) for r in runs)
-    return [MeasureValues(name, own) for name, own in values if own]
+    found = []
+    for run in runs:
+        own = {b.target: directed(b) for b in run.biases if b.p is not None}
+        sizes = {target: round(sum(map(abs, each)), 12) for target, each in own.items() if each}
+        if sizes:
+            found.append(MeasureValues(run.name, sizes))
+    return found
 
 
 # --- scores -------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from curation.trust.framework import Policies, outside
 from curation.trust.groups import Groups
 from curation.trust.protocol.again import stability
 
-ALGORITHM = 2
+ALGORITHM = 3
 WAIT = 600.0  # seconds for another command to end, so that results are not lost
 
 

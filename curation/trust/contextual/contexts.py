@@ -21,7 +21,7 @@ from functools import partial
 from hashlib import blake2b
 from heapq import nsmallest
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -307,11 +307,13 @@ def reduced_biases(
         confidence: of the intervals of L1, and of those of p − p0 together.
 
     Returns:
-        One result per target. ``n`` is the number of the target's contexts.
+        One result per target. ``n`` is the number of the target's contexts, and ``units`` that of
+        the documents with them, or of blocks of documents if there are more than ``BLOCKS``.
     """
+    own = _contexts(sums, groups)
+    how: dict[str, Any] = {"n": own.sum(axis=1).tolist(), "units": (own > 0).sum(axis=1).tolist()}
     ends = intervals(sums, groups, policies, confidence=confidence)
-    n = _contexts(sums, groups).sum(axis=1).tolist()
-    return vector_biases(vectors, groups, policies, ends=ends, n=n)
+    return vector_biases(vectors, groups, policies, ends=ends, **how)
 
 
 def intervals(sums: Sums, groups: Groups, policies: Policies, *, confidence: float) -> Floats:

@@ -229,10 +229,10 @@ def antisymmetry(values: Sequence[float], exchanged: Sequence[float]) -> float |
 
 
 def _difference(bias: Bias) -> float | None:
-    """The measure's direction between the first two groups."""
+    """The measure's direction between the first two groups, whatever the reference."""
     if bias.value is not None:
         return bias.value
-    return None if bias.signed is None else bias.signed[0] - bias.signed[1]
+    return None if bias.p is None else bias.p[0] - bias.p[1]
 
 
 def _share(check: str, holds: Sequence[bool], why: str = "") -> Evidence:
@@ -376,7 +376,7 @@ def _shorter(
         ci=None if low is None or high is None else (low, high),
         n=int(np.median([each.n for each in found])),
         facts={
-            **{"draws": draws, "size": size, "lists": lists, "longest": used.longest},
+            **{"draws": draws, "size": size, "lists": lists, "shortest": used.shortest},
             **{"low": low, "r_squared": squares[0], "r_squared_low": squares[1]},
             "lost": sum(each.rho is None for each in found),
         },

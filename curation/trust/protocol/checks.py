@@ -65,6 +65,7 @@ class Found:
         p: of the hypothesis that there is no effect.
         power: the probability of a significant result if the true value were at the threshold.
         threshold: if it is not that of the check.
+        limit: the same.
         reason: the key of the check's reason why nothing can be judged.
         status: of what cannot be judged for a reason that the function words itself.
         why: these words.
@@ -80,6 +81,7 @@ class Found:
     p: float | None = None
     power: float | None = None
     threshold: float | None = None
+    limit: str = ""
     reason: str = ""
     status: Status | None = None
     why: str = ""
@@ -117,8 +119,11 @@ class Check(Entry):
         unit: what ``n`` counts.
         judge: the function of ``judges`` that decides the status.
         threshold: a number, or the name of a setting in ``[trust]``.
+        limit: where the value must be: at_least or at_most the threshold; within it on both sides
+            of 0; near it; or no_change, if the threshold is the value without a change.
         source: where the threshold comes from.
         computed: what was computed.
+        verdicts: the words of a status, if they are not those of all checks (``Words.verdicts``).
         says: for each status, what the result shows.
         advice: for each status, what would change it.
         reasons: why it may judge nothing. «needs» is the reason if the function finds nothing;
@@ -136,13 +141,15 @@ class Check(Entry):
     unit: str = ""
     judge: str = ""
     threshold: float | str | None = None
+    limit: str = ""
     source: str = ""
     computed: str = ""
+    verdicts: dict[Status, str] = {}
     says: dict[Status, str] = {}
     advice: dict[Status, str] = {}
     reasons: dict[str, Reason] = {}
     kind: Literal["test", "control", "software", "property"] = "test"
-    silenced: tuple[Status, ...] = ("pass", "fail")
+    silenced: tuple[Status, ...] = ("pass", "fail", "grew", "fell", "moved")
 
 
 class Words(Entry):
@@ -151,9 +158,14 @@ class Words(Entry):
     Attributes:
         no_verdict: why there is no overall verdict.
         sentences: the sentences on top.
+        compared: what is added to the first of them if two runs were compared.
         statuses: what each status of a test means. A negative control passes if its criterion
             rejected it. A check of the software «holds» or is «broken»: what holds by construction
             shows nothing.
+        verdicts: the words of a status, if they are not the status itself.
+        of_controls: those of a negative control.
+        no_verdict_here: those of a value that shows nothing.
+        limits: how a threshold reads, by ``Check.limit``.
         subjects: the titles of the report's parts, in order.
         criteria: the titles of the criteria.
         what_holds: each criterion within a sentence, as what holds or does not.
@@ -162,11 +174,20 @@ class Words(Entry):
 
     no_verdict: str
     sentences: list[str]
+    compared: str
     statuses: dict[Status, str]
+    verdicts: dict[str, str]
+    of_controls: dict[Status, str]
+    no_verdict_here: str
+    limits: dict[str, str]
     subjects: dict[Subject, str]
     criteria: dict[CriterionName, str]
     what_holds: dict[CriterionName, str]
     apart: dict[Kind, tuple[str, str]]
+
+    def verdict(self, status: str) -> str:
+        """A status as people read it."""
+        return self.verdicts.get(status, status.replace("_", " "))
 
 
 @cache
@@ -204,10 +225,11 @@ def row(check: Check, case: Case, found: Found) -> Criterion:
         silent = sorted(case.silent.intersection(found.runs))
         if silent and status in check.silenced:
             parts.append(
-                f"The verdict would be {status}, but the lms of {', '.join(silent)} is not surely "
-                "above 50, so it shows nothing"
+                f"The verdict would be {words().verdict(status)}, but the lms of "
+                f"{', '.join(silent)} is not surely above 50, so it shows nothing"
             )
-            status, advice = "inconclusive", "a model whose lms is surely above 50"
+            status = "inconclusive" if status in ("pass", "fail") else "not_shown"
+            advice = "a model whose lms is surely above 50"
     if check.kind == "property" and status != "holds":
         kind, status = "test", "fail" if status == "broken" else status
     named = f"{check.name}:{found.name}" if found.name else check.name
@@ -216,6 +238,7 @@ def row(check: Check, case: Case, found: Found) -> Criterion:
         "statistic": _text([check.statistic], facts),
         "source": _text([check.source], facts),
         "threshold": threshold,
+        "limit": found.limit or check.limit if threshold is not None else "",
     }
     return Criterion(
         subject=case.subject,
@@ -223,6 +246,7 @@ def row(check: Check, case: Case, found: Found) -> Criterion:
         criterion=check.criterion,
         check=named[:_LONGEST],
         status=status,
+        verdict=_text([_verdict(check, status, found)], facts),
         kind=kind,
         value=found.value,
         ci=None if found.ci is None else (float(found.ci[0]), float(found.ci[1])),
@@ -235,6 +259,13 @@ def row(check: Check, case: Case, found: Found) -> Criterion:
         evidence=tuple(dict.fromkeys(files)),
         **(about if found.value is not None else {}),
     )
+
+
+def _verdict(check: Check, status: Status, found: Found) -> str:
+    """The words of a status in this row; "" if they are those of all rows."""
+    if status == "not_applicable" and found.value is not None:
+        return words().no_verdict_here
+    return check.verdicts.get(status, "")
 
 
 def _status(check: Check, found: Found, threshold: Any, settings: TrustSettings) -> Status:

@@ -94,9 +94,12 @@ def artefacts(case: DatasetCase) -> Iterator[Found]:
             "or_mirror": f" (or that of {rule.mirror} is)" if rule.mirror else "",
             **{"verdict": verdict, "more": more_to_decide(outcomes.values())},
         }
-        limit = outcomes["lms"].limit if figure == "lms" else CHANCE
+        limit, side = CHANCE, "near"
+        if figure == "lms":
+            limit = outcomes["lms"].limit
+            side = "at_most" if limit > CHANCE else "at_least"
         named = f"{rule.artefact.name}:{rule.kind}"
-        yield replace(found[figure], name=named, threshold=limit, facts=facts)
+        yield replace(found[figure], name=named, threshold=limit, limit=side, facts=facts)
     for artefact in case.data.artefacts:
         if artefact.scores is None and artefact.name not in MIRRORED:
             facts = {"rule": artefact.name, "does": artefact.says, "why": artefact.why}

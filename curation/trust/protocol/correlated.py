@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from curation.records import Bias
 from curation.stats import correlations
 from curation.stats.correlations import Correlation, correlate, rho
 from curation.stats.intervals import Floats
@@ -28,6 +27,7 @@ from curation.stats.tests import holm
 from curation.trust.groups import Groups
 from curation.trust.protocol.checks import Case, Found
 from curation.trust.protocol.datasets import CHANCE, Scored, ScoresCase, resting_on
+from curation.trust.protocol.judges import ALONE
 from curation.trust.protocol.measures import (
     AUTOMATED,
     HUMAN,
@@ -35,6 +35,7 @@ from curation.trust.protocol.measures import (
     MeasureRun,
     SeriesCase,
     alike,
+    directed,
     paired,
 )
 
@@ -159,16 +160,36 @@ class Prediction(NamedTuple):
     """A correlation of a run with outcomes.
 
     ``group`` is the group whose share it is of; "" for sizes. ``counted`` is the correlation of the
-    sizes with the numbers of contexts, and ``rest`` that with the outcomes without it; None if
-    these numbers are not known. ``p`` is corrected for ``tests`` tests.
+    sizes with a number that they may depend on, such as that of contexts, and ``rest`` that with
+    the outcomes without it; None if no such number is known. ``number`` says which it is. ``p`` is
+    corrected for ``tests`` tests.
     """
 
     group: str
     found: Correlation
+    number: str = "the number of contexts or the frequency"
     counted: float | None = None
     rest: Correlation | None = None
     p: float | None = None
     tests: int = 1
+
+    def without(
+        self, sizes: Floats, gaps: Floats, number: Sequence[float | None], *, confidence: float
+    ) -> "Prediction":
+        """With what is left if a number, known of some targets, is partialled out."""
+        of = np.array(number, float)  # None becomes NaN
+        has = ~np.isnan(of)
+        if has.sum() <= FEWEST:
+            return self
+        columns = [each[has] for each in (sizes, gaps, of)]
+        rest = correlations.partial(*columns, confidence=confidence)
+        return self._replace(counted=rho(columns[0], columns[2]), rest=rest)
+
+    def doubt(self) -> tuple[bool, float]:
+        """How much speaks for the number as the explanation of the sizes; for comparisons."""
+        rest, alone = self.rest, self.counted is None or abs(self.counted) >= ALONE
+        known = rest is not None and rest.p is not None
+        return alone or not known, rest.p if rest is not None and rest.p is not None else 1.0
 
 
 def predictions(
@@ -190,7 +211,7 @@ def predictions(
         (bias, own, shares)
         for bias in run.biases
         if len(outcomes.get(bias.target, ())) == len(bias.groups)
-        and (own := _from_uniform(bias)) is not None
+        and (own := directed(bias)) is not None
         and (shares := normalised(outcomes[bias.target])) is not None
     ]
     names, count = run.group_names, len(known)
@@ -212,14 +233,13 @@ def predictions(
     sizes = (values[:, 0] if plain else np.abs(values).sum(axis=1)).round(12)
     gaps = np.abs(world - 1 / max(1, len(names))).sum(axis=1).round(12)
     often = [run.contexts(bias) or groups.frequencies.get(bias.target) for bias, *_ in known]
-    contexts = np.array(often, float)  # None becomes NaN
-    has = ~np.isnan(contexts)
     of_sizes = Prediction("", test(sizes, gaps))
-    if has.sum() > FEWEST:
-        columns = [each[has] for each in (sizes, gaps, contexts)]
-        rest = correlations.partial(*columns, confidence=confidence)
-        of_sizes = of_sizes._replace(counted=rho(columns[0], columns[2]), rest=rest)
-    return [*found, of_sizes]
+    explained = [of_sizes.without(sizes, gaps, often, confidence=confidence)]
+    units = [bias.units for bias, *_ in known]
+    if len({*units}) > 1:  # the contexts of a document are about the same thing
+        named = of_sizes._replace(number="the number of documents or passages")
+        explained.append(named.without(sizes, gaps, units, confidence=confidence))
+    return [*found, max(explained, key=Prediction.doubt)]
 
 
 def normalised(shares: Sequence[float]) -> tuple[float, ...] | None:
@@ -230,13 +250,6 @@ def normalised(shares: Sequence[float]) -> tuple[float, ...] | None:
     """
     total = sum(shares)
     return tuple(share / total for share in shares) if total > 0 else None
-
-
-def _from_uniform(bias: Bias) -> tuple[float, ...] | None:
-    """The shares p less equal shares, whatever the reference; or a prior measure's value."""
-    if bias.value is not None:
-        return (bias.value,)
-    return None if bias.p is None else tuple(share - 1 / len(bias.p) for share in bias.p)
 
 
 def of_groups(case: MeasureCase) -> dict[str, list[Prediction]]:
@@ -291,15 +304,15 @@ def _predicted(case: Case, of: Prediction, *, name: str = "", **facts: Any) -> F
 def _without_contexts(case: Case, of: Prediction, *, unit: str) -> dict[str, Any]:
     """The facts about the number of contexts, or the frequencies, that may explain sizes."""
     rest, value = of.rest or Correlation(None, None, None, 0, None), of.found.rho
-    noise = "the number of contexts or the frequency is equal, known of few, or orders all alone"
+    noise = f"{of.number} is equal, known of few, or orders all alone"
     decides = "targets whose frequency does not go with their shares in the world"
     if of.rest is None:
         noise = "how rare they are is not known"
         decides = "a table of frequencies in [groups.NAME], for each year of a series"
     elif of.counted is not None and rest.rho is not None and rest.p is not None:
         noise = (
-            f"without the number of contexts or the frequency, with which the size correlates "
-            f"{of.counted:.2f}, it correlates {rest.rho:.2f} with the world (p {rest.p:.2g})"
+            f"without {of.number}, with which the size correlates {of.counted:.2f}, it correlates "
+            f"{rest.rho:.2f} with the world (p {rest.p:.2g})"
         )
         decides = "sizes that do not go with how rare a target is: more texts of the rare ones"
     facts = {"counted": of.counted, "partial": rest.rho, "partial_p": rest.p, "noise": noise}
@@ -331,7 +344,7 @@ def by_year(case: SeriesCase) -> Floats:
         if run.year is not None and run.year in groups.history
     ]
     values = [
-        {bias.target: own for bias in found if (own := _from_uniform(bias)) is not None}
+        {bias.target: own for bias in found if (own := directed(bias)) is not None}
         for _, found in years
     ]
     shares = [
@@ -357,16 +370,24 @@ def _over_years(case: SeriesCase, column: int) -> Iterator[Found]:
         return
     years, first, second, counts = table[:, [0, column, column + 1, 5]].T
     each = Prediction("", _test(case, first, second))
-    if not np.isnan(counts).any() and len(table) > FEWEST:
-        rest = correlations.partial(first, second, counts)
-        each = each._replace(counted=rho(first, counts), rest=rest)
+    if column == 1 and not np.isnan(counts).any():
+        confidence = case.settings.confidence
+        each = each.without(first, second, counts.tolist(), confidence=confidence)
+    # Rounded: equal steps are ties, whatever the processor.
+    steps = _test(case, np.diff(first).round(9), np.diff(second).round(9))
     both = [[round(value, 3) + 0 for value in side.tolist()] for side in (first, second)]  # no -0
     listed = (
         f"{year:.0f} {mine:.3f} and {world:.3f}"
         for year, mine, world in zip(years, *both, strict=True)
     )
-    facts = {"years": ", ".join(listed), "group": (case.runs[0].group_names or ("",))[0]}
-    found = _predicted(case, each, **facts, **_without_contexts(case, each, unit="years"))
+    facts: dict[str, Any] = {
+        "years": ", ".join(listed),
+        "group": (case.runs[0].group_names or ("",))[0],
+    }
+    facts |= {"steps": steps.rho, "steps_p": steps.p}
+    if column == 1:
+        facts |= _without_contexts(case, each, unit="years")
+    found = _predicted(case, each, **facts)
     yield replace(found, evidence=tuple(run.name for run in case.runs))
 
 

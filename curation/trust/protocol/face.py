@@ -1,11 +1,15 @@
 """Face validity: a measure, or the scores of models, pass a sanity check (section 6, Table 3)."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
+from curation.records import GOLDS
 from curation.settings import TrustSettings
 from curation.stats.metrics import icat, judge
 from curation.stats.power import needed_signs, sign_power
@@ -31,36 +35,61 @@ _ZERO = 1e-12  # a smaller gap is rounding
 # --- signs --------------------------------------------------------------------------------------
 
 
-def signs_found(right: Mapping[str, bool | None], settings: TrustSettings) -> Found:
+def signs_found(
+    right: Mapping[str, bool | None],
+    sides: Mapping[str, str],
+    directions: Sequence[str],
+    settings: TrustSettings,
+) -> Found:
     """The share of right signs with its exact interval and p, and the power at ``VALID``.
+
+    What says the same of all targets is right wherever this is known to be so: of all directions
+    but one, it may favour every one. So the test is against the share of signs that are not in the
+    rarest direction, which is one half for two directions with as many signs. That share is the
+    most that is expected of what does not know the targets, and p is at most that of the binomial
+    distribution with it (Hoeffding 1956).
 
     Args:
         right: whether the sign of each target is right; None if it has no result.
+        sides: the known direction of each target.
+        directions: all directions that there are.
         settings: alpha and the least power.
     """
     known = {target: fine for target, fine in right.items() if fine is not None}
     n, fine = len(known), sum(known.values())
+    each = Counter(sides[target] for target in known)
     wrong = ", ".join(target for target, fine in known.items() if not fine)
-    facts = {"right": fine, "exceptions": wrong or "none", "missing": len(right) - n}
-    facts |= {"valid": VALID, "more": more_signs(fine, n, settings)}
+    facts: dict[str, Any] = {"right": fine, "exceptions": wrong or "none"}
+    facts |= {"missing": len(right) - n, "valid": VALID}
+    facts["each"] = ", ".join(f"{name} {each[name]}" for name in directions)
+    own: dict[str, Any] = {"alpha": settings.alpha}
+    needed = needed_signs(VALID, directions=len(directions), power=settings.power, **own)
+    facts["lacking"] = _lacking(each, directions, needed)
+    chance = 1 - min(each[name] for name in directions) / max(1, n)
+    facts |= {"chance": chance, "more": facts["lacking"] or "more of them, with clearer signs"}
+    least = right_signs(n, chance=chance, **own)
+    wanted = max(least or 0, math.ceil(settings.face * n - _ZERO))
+    if least is not None and wanted > fine and not facts["lacking"]:
+        facts["more"] = amount(wanted - fine, "more right sign")
     if not n:
         return Found(reason="no_result", facts=facts)
-    ci = exact_share_interval(fine, n, confidence=1 - 2 * settings.alpha)
-    power = sign_power(VALID, n, alpha=settings.alpha)
-    return Found(value=fine / n, ci=ci, n=n, p=sign_test(fine, n), power=power, facts=facts)
+    return Found(
+        value=fine / n,
+        ci=exact_share_interval(fine, n, confidence=1 - 2 * settings.alpha),
+        n=n,
+        p=sign_test(fine, n, chance=chance),
+        power=sign_power(VALID, n, chance=chance, **own),
+        facts=facts,
+    )
 
 
-def more_signs(right: int, n: int, settings: TrustSettings) -> str:
-    """How many more right signs, or units, would make a result that is not clear pass."""
-    least = right_signs(n, alpha=settings.alpha)
-    parts = []
-    if least is not None and (missing := max(least, -int(-settings.face * n // 1)) - right) > 0:
-        parts.append(amount(missing, "more right sign"))
-    needed = needed_signs(VALID, alpha=settings.alpha, power=settings.power)
-    if n < needed:
-        more = f"{needed - n} more with a result ({needed} in all, for power {settings.power:g})"
-        parts.append(more)
-    return ", or ".join(parts) or "more of them, with clearer signs"
+def _lacking(each: Mapping[str, int], directions: Sequence[str], needed: int | None) -> str:
+    """What is missing so that each direction has enough signs with a result; "" if none is."""
+    if needed is None:
+        return f"fewer groups: for {len(directions)}, no number of them is enough"
+    few = {name: needed - each[name] for name in directions if each[name] < needed}
+    parts = ", ".join(f"{more} more for «{name}»" for name, more in few.items())
+    return f"{parts}: {needed} with a result in each direction" if parts else ""
 
 
 # --- measures -----------------------------------------------------------------------------------
@@ -94,7 +123,8 @@ def anchors(case: MeasureCase) -> Iterator[Found]:
     if case.run.prior and len(case.run.group_names) > 2:
         yield Found(reason="no_direction")
         return
-    yield signs_found(signs(case.run, known), case.settings)
+    names = case.run.group_names or tuple(dict.fromkeys(known.values()))
+    yield signs_found(signs(case.run, known), known, names, case.settings)
 
 
 # --- scores -------------------------------------------------------------------------------------
@@ -116,15 +146,17 @@ def meaningful(case: ScoresCase) -> Iterator[Found]:
 
 def directions(case: ScoresCase) -> Iterator[Found]:
     """How many terms whose direction is known have it, for each model."""
-    for run in case.runs if case.data.directions else ():
+    sides = case.data.directions
+    for run in case.runs if sides else ():
         ss = dict(zip(case.data.targets, case.data.means(run.ss), strict=True))
         right = {
             target: (ss[target] > CHANCE) == (prefers == "stereotype")
             if target in ss and not np.isnan(ss[target]) and ss[target] != CHANCE
             else None
-            for target, prefers in case.data.directions.items()
+            for target, prefers in sides.items()
         }
-        yield replace(signs_found(right, case.settings), name=run.model, **resting_on(run))
+        found = signs_found(right, sides, GOLDS[:2], case.settings)
+        yield replace(found, name=run.model, **resting_on(run))
 
 
 # --- synthetic scorers ---------------------------------------------------------------------------

@@ -4,12 +4,12 @@
 of a measure are computed for each pair. The paper's own takes p before the process as the
 reference, so it measures how far the process moves the associations, and where to. It says nothing
 about whether bias grows, so the change of L1 to the reference of the run before is computed too. L1
-is never negative, so noise enlarges it: a run of few contexts would seem to amplify bias. A pair
-passes if the question is answered, whatever the answer is.
+is never negative, so noise enlarges it: a run of few contexts would seem to amplify bias. The
+verdict says which way: bias grew, bias fell, or neither is shown.
 
 **Mitigation** (Table 7): methods that reduce bias optimise a measure, so that measure falls. In the
-paper, one of ours rises in six of eight cases. So a prior measure passes only if a measure of ours,
-which was not optimised, confirms that bias fell. Words that the method was fitted on, or made
+paper, one of ours rises in six of eight cases. So bias fell only if a measure of ours, which was
+not optimised, confirms it. Words that the method was fitted on, or made
 equal, say nothing: what judges it leaves them out.
 
 **Scores**: the preferences of a model are a distribution over two groups, stereotype and
@@ -26,15 +26,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from curation.records import Bias, Interval, Status
+from curation.records import Interval, Status
 from curation.settings import TrustSettings
 from curation.stats.intervals import FEW, Floats, difference_interval, mean_interval, pseudo_values
 from curation.stats.metrics import icat
-from curation.text.wording import some
+from curation.text.wording import amount, some
+from curation.trust.framework import most
 from curation.trust.protocol import judges
-from curation.trust.protocol.checks import Found
+from curation.trust.protocol.checks import Found, words
 from curation.trust.protocol.datasets import ScoresCase, more_terms, resting_on, span
-from curation.trust.protocol.measures import COUNTED, MeasureCase, MeasureRun, mean_change, size
+from curation.trust.protocol.measures import COUNTED, MeasureCase, MeasureRun, mean_change
 
 Name = Literal["amplification", "mitigation"]
 
@@ -51,13 +52,31 @@ def _pairs(case: MeasureCase, name: Name) -> tuple[list[MeasureRun], list[Found]
                 wrong.append(f"there is no run {after}")
         elif other is None:
             wrong.append(f"there is no run {before}")
-        elif other.group_names != case.run.group_names:
-            wrong.append(f"{after} and {before} do not have the same groups")
         elif name == "amplification" and other.prior:
             wrong.append(f"{before} is a prior measure, which has no distribution to compare")
+        elif why := _unlike(case.run, other):
+            wrong.append(why)
         elif not case.run.prior:
             runs.append(other)
     return runs, [Found(reason="wrong", facts={"wrong": each}) for each in wrong]
+
+
+def _unlike(after: MeasureRun, before: MeasureRun) -> str:
+    """Why the values of two runs cannot be compared; "" if they can."""
+    both = f"{after.name} and {before.name}"
+    if after.group_names != before.group_names:
+        return f"{both} do not have the same groups"
+    if after.kind != before.kind:
+        return (
+            f"{both} cannot be compared: they have {after.kind} and {before.kind}, and only the "
+            "sizes of one kind say whether bias grew"
+        )
+    own, other = after.policies, before.policies
+    if own.normalise != other.normalise or (
+        after.measure not in COUNTED and own.negative != other.negative
+    ):
+        return f"{both} have other policies: normalise and negative in [trust] must be the same"
+    return ""
 
 
 def amplification_pairs(case: MeasureCase) -> Iterator[Found]:
@@ -111,6 +130,7 @@ def towards(case: MeasureCase) -> Iterator[Found]:
         facts: dict[str, Any] = {"before": before.name, "group": group, "targets": ", ".join(texts)}
         facts["far"] = sum(distance) / len(distance) if distance else None
         found = mean_change([m[0] for m in moved.values()], confidence=case.settings.confidence)
+        facts["way"] = "towards" if (found.value or 0) > 0 else "away from"
         yield replace(found, name=group, facts=facts, evidence=(before.name,))
 
 
@@ -124,46 +144,79 @@ def _intervals(run: MeasureRun) -> dict[str, tuple[float, Interval]]:
 
 
 def grown(case: MeasureCase) -> Iterator[Found]:
-    """The mean change of L1 to the reference of the run before.
-
-    L1 is too large by up to its noise, so the interval is longer by it at each end. p would be that
-    of the interval without this, so there is none.
-    """
+    """The mean change of L1 to the reference of the run before."""
     for before in _pairs(case, "amplification")[0]:
-        references = {bias.target: bias.reference for bias in before.biases if bias.reference}
-        after, start = (
-            {target: sum(map(abs, each)) for target, each in changes(run, references).items()}
-            for run in (case.run, before)
-        )
-        gaps = {target: l1 - start[target] for target, l1 in after.items() if target in start}
-        found, noise = _without_noise(case.run, before, gaps, confidence=case.settings.confidence)
-        facts = {"before": before.name, "noise": noise[0], "noise_before": noise[1]}
-        yield replace(found, facts=facts, evidence=(before.name,))
+        found = _growth(case.run, before, case.settings, noisy=True)
+        yield replace(found, facts={"before": before.name, **found.facts}, evidence=(before.name,))
 
 
-def _without_noise(
-    after: MeasureRun, before: MeasureRun, gaps: Mapping[str, float], *, confidence: float
-) -> tuple[Found, list[float]]:
-    """The mean change of sizes, whose interval is longer by the noise of both runs; and the noise.
+def _growth(
+    after: MeasureRun, before: MeasureRun, settings: TrustSettings, *, noisy: bool
+) -> Found:
+    """The mean change of the size of bias over targets, without those that a method was fitted on.
 
-    There is no p: it would be that of the shorter interval.
+    Args:
+        after: the run after.
+        before: the run before, whose reference is that of both.
+        settings: the confidence of the interval.
+        noisy: whether the noise of the runs may differ. L1 is too large by up to its noise, so the
+            interval is longer by it at each end, and there is no p, which would be that of the
+            interval without it. A run without intervals may have any noise.
     """
-    found = mean_change(list(gaps.values()), confidence=confidence)
-    noise = [_noise(run, gaps, confidence=confidence) for run in (after, before)]
-    ci = found.ci and (found.ci[0] - noise[0], found.ci[1] + noise[1])
-    return replace(found, p=None, ci=ci), noise
+    later, earlier = _sizes(after, before), _sizes(before, before)
+    gaps = {
+        target: value - earlier[target]
+        for target, value in later.items()
+        if target in earlier.keys() - after.fitted
+    }
+    found = mean_change(list(gaps.values()), confidence=settings.confidence)
+    facts: dict[str, Any] = {"undecided": "", "decides": "more targets, or longer texts"}
+    if not noisy:
+        return replace(found, facts=facts)
+    noise = [_noise(run, gaps, confidence=settings.confidence) for run in (after, before)]
+    ci = found.ci and (found.ci[0] - noise[0][0], found.ci[1] + noise[1][0])
+    facts |= {"noise": noise[0][0], "noise_before": noise[1][0]}
+    lacking = [
+        f"{amount(number, 'target')} of {run.name}"
+        for run, (_, number) in zip((after, before), noise, strict=True)
+        if number
+    ]
+    if lacking:
+        without = " and ".join(lacking)
+        facts["undecided"] = f"There is no interval for {without}, so noise may explain any change"
+        facts["decides"] = "texts of more documents, or another normalisation than softmax"
+    return replace(found, p=None, ci=ci, facts=facts)
 
 
-def _noise(run: MeasureRun, targets: Collection[str], *, confidence: float) -> float:
-    """By how much noise can enlarge the mean L1 of targets; 0 without intervals.
+def _sizes(run: MeasureRun, before: MeasureRun) -> dict[str, float]:
+    """How large the bias of each target is: L1 to the reference of the run before.
+
+    Of a prior measure it is the absolute value; that of Manzini et al. may be negative (Table 7),
+    and stays so.
+    """
+    if run.prior:
+        values = {bias.target: bias.value for bias in run.biases if bias.value is not None}
+        return values if run.measure == "manzini" else {t: abs(v) for t, v in values.items()}
+    references = {bias.target: bias.reference for bias in before.biases if bias.reference}
+    return {target: sum(map(abs, each)) for target, each in changes(run, references).items()}
+
+
+def _noise(run: MeasureRun, targets: Collection[str], *, confidence: float) -> tuple[float, int]:
+    """By how much noise can enlarge the mean L1 of targets, and how many have no interval.
 
     An absolute value of a normal error s is s √(2 / π) on average if the true value is 0, and is
-    enlarged by less if it is not. The errors come from the intervals of p − p0.
+    enlarged by less if it is not. The errors come from the intervals of p − p0. A target without
+    an interval may be all noise: it counts with the largest L1 that there is.
     """
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    pairs = [pair for bias in run.biases if bias.target in targets for pair in bias.ci or ()]
-    widths = sum((pair[1] - pair[0]) / 2 for pair in pairs if pair is not None)
-    return math.sqrt(2 / math.pi) * widths / z / max(1, len(targets))
+    factor = math.sqrt(2 / math.pi) / NormalDist().inv_cdf((1 + confidence) / 2)
+    total, lacking = 0.0, 0
+    for bias in run.biases:
+        if bias.target in targets:
+            pairs = [pair for pair in bias.ci or () if pair is not None]
+            lacking += not pairs
+            halves = sum((high - low) / 2 for low, high in pairs)
+            total += factor * halves if pairs else most(bias.reference)
+    return total / max(1, len(targets)), lacking
 
 
 # --- mitigation, of measures --------------------------------------------------------------------
@@ -179,42 +232,13 @@ def _judged(case: MeasureCase, run: MeasureRun) -> list[MeasureRun]:
     found = {}
     for pair in case.settings.mitigation:
         after, before = (case.all.named(name) for name in pair)
-        if after is None or before is None or after.group_names != before.group_names:
+        if after is None or before is None or _unlike(after, before):
             continue
         same = case.all.named(f"{run.measure}/{before.source}")
         other = after.prior and run.prior and after.name != run.name
         if run.source == after.source and same is not None and not other:
             found[same.name] = same
     return list(found.values())
-
-
-def _change(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> Found:
-    """The mean change of the bias's size; of the plain value if the measure has no direction.
-
-    Targets that the method was fitted on are left out. As in ``grown``, noise enlarges sizes: with
-    more contexts after, a size falls though bias does not. The interval allows for it. Runs of word
-    vectors have the same words and no contexts, so there it does not.
-    """
-
-    def of(bias: Bias) -> float | None:  # manzini may be negative (Table 7), and stays so
-        return bias.value if after.measure == "manzini" else size(bias)
-
-    known = {bias.target: value for bias in before.biases if (value := of(bias)) is not None}
-    gaps = {
-        bias.target: value - known[bias.target]
-        for bias in after.biases
-        if bias.target in known.keys() - after.fitted and (value := of(bias)) is not None
-    }
-    if after.measure in (*COUNTED, "contextual"):
-        return _without_noise(after, before, gaps, confidence=settings.confidence)[0]
-    return mean_change(list(gaps.values()), confidence=settings.confidence)
-
-
-def _fell(found: Found) -> bool | None:
-    """Whether bias fell: None if the interval contains 0, or if there is none."""
-    if found.ci is None or found.value is None or found.ci[0] <= 0 <= found.ci[1]:
-        return None
-    return found.value < 0
 
 
 def _own(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> Found:
@@ -230,40 +254,46 @@ def _own(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> Foun
         return replace(found, facts=facts, evidence=(before.name,))
     if both := sorted(after.fitted & after.words):
         return Found(reason="fitted", facts={**facts, "some": some(both, 5)})
-    return replace(_change(after, before, settings), facts=facts, evidence=(before.name,))
+    # Runs of word vectors have the same words and no contexts, so their noise does not differ.
+    found = _growth(after, before, settings, noisy=after.measure in (*COUNTED, "contextual"))
+    return replace(found, facts={**found.facts, **facts}, evidence=(before.name,))
 
 
 def independent(case: MeasureCase) -> Iterator[Found]:
     """Whether bias fell or grew by a measure of ours, which the method did not optimise."""
     for before in _judged(case, case.run) if not case.run.prior else ():
-        found = _own(case.run, before, case.settings)
-        yield replace(found, facts={**found.facts, "answer": _ANSWERS[_fell(found)]})
+        yield _own(case.run, before, case.settings)
 
 
 def optimised(case: MeasureCase) -> Iterator[Found]:
-    """Whether bias fell by the measure that a method optimises, and by one of ours."""
+    """Whether bias fell by the measure that a method optimises, and by one of ours.
+
+    If bias grew by one of ours, it grew: the method improves its own metric only. It fell if both
+    say so.
+    """
     for before in _judged(case, case.run) if case.run.prior else ():
-        found = _change(case.run, before, case.settings)
+        found = _growth(case.run, before, case.settings, noisy=False)
         ours = {
             run.name: _own(run, other, case.settings)
             for run in case.all.runs
             if not run.prior and run.source == case.run.source
             if (other := case.all.named(f"{run.measure}/{before.source}"))
         }
-        fell = [_fell(each) for each in ours.values()]
-        verdict: Status = "inconclusive"
-        if _fell(found) is True and (True in fell or False in fell):
-            verdict = "pass" if True in fell else "fail"
-        listed = "; ".join(
-            f"{name}: {'not run' if each.reason else _ANSWERS[_fell(each)]}"
+        here = judges.changed(found, 0.0, case.settings)
+        answers = {
+            name: "not_run" if each.reason else judges.changed(each, 0.0, case.settings)
             for name, each in ours.items()
-        )
-        facts = {"answer": _ANSWERS[_fell(found)], "verdict": verdict, "before": before.name}
+        }
+        verdict: Status = "not_shown"
+        if "grew" in answers.values() or (here == "grew" and "fell" not in answers.values()):
+            verdict = "grew"
+        elif here == "fell" and "fell" in answers.values():
+            verdict = "fell"
+        listed = "; ".join(f"{name}: {words().verdict(each)}" for name, each in answers.items())
+        facts = {"answer": words().verdict(here), "verdict": verdict, "before": before.name}
+        facts["by"] = ", by a measure of ours" if verdict == "grew" and here != "grew" else ""
         facts["ours"] = listed or "none has both sources"
         yield replace(found, facts=facts, evidence=(before.name,))
-
-
-_ANSWERS = {True: "bias fell", False: "bias grew", None: "undecided"}
 
 
 # --- of scores ----------------------------------------------------------------------------------
@@ -303,6 +333,7 @@ def share(case: ScoresCase) -> Iterator[Found]:
         found = case.change(ss - reference)
         facts = {"ss": ss.mean(), "ss_before": reference.mean()}
         facts |= {"l1": 2 * abs(found.value or 0) / 100, "more": more_terms(found, 0.0)}
+        facts["way"] = "rose" if (found.value or 0) > 0 else "fell"
         return replace(found, facts=facts)
 
     return _compared(case, "amplification", of)
@@ -341,8 +372,8 @@ def _change_of_l1(ss: Floats, before: Floats, settings: TrustSettings) -> Found:
 def nearer(case: ScoresCase) -> Iterator[Found]:
     """Whether ss moves toward 50 and lms does not fall.
 
-    It passes only if ss is surely nearer to 50 and lms surely does not fall by more than the
-    margin. A gain of icat that comes from lms alone does not pass.
+    Bias fell only if ss is surely nearer to 50 and lms surely does not fall by more than the
+    margin. If lms surely falls, the method fails, also if ss is nearer to 50.
     """
     settings = case.settings
 
@@ -350,16 +381,18 @@ def nearer(case: ScoresCase) -> Iterator[Found]:
         moved, fall = _change_of_l1(ss, ss_before, settings), case.change(lms - lms_before)
         ends = moved.ci and (-moved.ci[1] / 2, -moved.ci[0] / 2)
         gain = replace(moved, value=-(moved.value or 0.0) / 2, ci=ends)
-        better = judges.exceeded(gain, 0.0, settings)
+        change = judges.changed(moved, 0.0, settings)
         kept = judges.reached(fall, -settings.margin, settings)
-        kept = "fail" if fall.ci is not None and fall.ci[1] < 0 else kept
+        verdict: Status = change if kept == "pass" or change == "grew" else "not_shown"
+        if fall.ci is not None and fall.ci[1] < 0 and change != "grew":
+            verdict = "fail"
         now, then = icat(lms.mean(), ss.mean()), icat(lms_before.mean(), ss_before.mean())
-        undecided, limit = (gain, 0.0) if better == "inconclusive" else (fall, -settings.margin)
+        undecided, limit = (gain, 0.0) if change == "not_shown" else (fall, -settings.margin)
         facts = {
             **{"ss": ss.mean(), "ss_before": ss_before.mean()},
             **{"lms_change": fall.value, "lms_ends": span(fall.ci), "icat_change": now - then},
             **{"by_ss": icat(lms_before.mean(), ss.mean()) - then},
-            **{"verdict": judges.worst(better, kept), "more": more_terms(undecided, limit)},
+            **{"verdict": verdict, "more": more_terms(undecided, limit)},
         }
         return replace(gain, facts=facts)
 

@@ -35,10 +35,10 @@ def exceeded(found: "Found", threshold: float, settings: TrustSettings) -> Statu
 def shorter(found: "Found", threshold: float, settings: TrustSettings) -> Status:
     """As ``enough``, of lists cut to ``size`` words; without a verdict if few words are left out.
 
-    Results of more than half of the words of the ``longest`` list are near those of all, for a
-    random measure, too.
+    Results of more than half of the words of a list are near those of all, for a random measure,
+    too. So the ``shortest`` list must have twice as many words.
     """
-    if found.facts["longest"] < 2 * found.facts["size"]:
+    if found.facts["shortest"] < 2 * found.facts["size"]:
         return "not_applicable"
     return enough(found, threshold, settings)
 
@@ -89,6 +89,19 @@ def partialled(found: "Found", threshold: float, settings: TrustSettings) -> Sta
     return "inconclusive" if status == "pass" and (alone or not remains) else status
 
 
+def followed(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """As ``significant`` or ``partialled``, over years; passes only if changes correlate, too.
+
+    Years follow each other: two trends correlate, whatever the reason. The facts ``steps`` and
+    ``steps_p`` are of the changes from each year to the next.
+    """
+    judge = partialled if "partial" in found.facts else significant
+    status = judge(found, threshold, settings)
+    steps, p = found.facts["steps"], found.facts["steps_p"]
+    follow = steps is not None and steps >= threshold and p is not None and p <= settings.alpha
+    return "inconclusive" if status == "pass" and not follow else status
+
+
 def clear(found: "Found", threshold: float, settings: TrustSettings) -> Status:
     """Pass if the estimate reaches the threshold and its interval is above 0."""
     if found.value is not None and found.ci is not None:
@@ -112,29 +125,29 @@ def within(found: "Found", threshold: float, settings: TrustSettings) -> Status:
     return "pass" if -threshold <= low and high <= threshold else "inconclusive"
 
 
-def answered(found: "Found", threshold: float, settings: TrustSettings) -> Status:
-    """Pass if the interval excludes the threshold: either answer settles the question."""
-    excluded = found.ci is not None and not found.ci[0] <= threshold <= found.ci[1]
-    return "pass" if excluded else "inconclusive"
+def changed(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """Whether bias grew or fell: on which side of the threshold the whole interval is."""
+    if found.ci is None or found.ci[0] <= threshold <= found.ci[1]:
+        return "not_shown"
+    return "grew" if found.ci[0] > threshold else "fell"
 
 
-def answered_in_points(found: "Found", threshold: float, settings: TrustSettings) -> Status:
-    """As ``answered``; "surely no change beyond the margin" is an answer, too."""
-    if within(found, settings.margin, settings) == "pass":
-        return "pass"
-    return answered(found, threshold, settings)
+def moved(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """As ``changed``, of a change that is not one of bias; the row says which way it went."""
+    return "not_shown" if changed(found, threshold, settings) == "not_shown" else "moved"
 
 
 def signs(found: "Found", threshold: float, settings: TrustSettings) -> Status:
     """Pass if the share of right signs reaches the threshold and p is at most alpha.
 
-    It fails if the whole interval is below the threshold; or if at most half of the signs are
-    right, although there are enough of them to show a valid measure.
+    It does not pass if a direction has too few signs (the fact ``lacking``). It fails if the whole
+    interval is below the threshold; or if at most half of the signs are right, although there are
+    enough of them to show a valid measure.
     """
     if found.value is None or found.p is None or found.ci is None:
         return "inconclusive"
     if found.value >= threshold and found.p <= settings.alpha:
-        return "pass"
+        return "inconclusive" if found.facts["lacking"] else "pass"
     seen = (found.power or 0) >= settings.power and found.value <= 0.5
     return "fail" if found.ci[1] < threshold or seen else "inconclusive"
 

@@ -71,6 +71,14 @@ class MeasureRun(NamedTuple):
         """The names of the groups, in order; empty if the run has no results."""
         return self.biases[0].groups if self.biases else ()
 
+    @property
+    def kind(self) -> str:
+        """What its values are made of; only sizes of one kind can be compared.
+
+        Normalised counts may be anywhere from 0 to 1; normalised cosines lie near equal shares.
+        """
+        return "counts of contexts" if self.measure in COUNTED else f"values of {self.measure}"
+
     def contexts(self, bias: Bias) -> float | None:
         """The number of contexts that a result rests on; None for word vectors."""
         if self.measure in COUNTED:
@@ -95,15 +103,14 @@ class MeasureRun(NamedTuple):
 
 
 def directed(bias: Bias) -> tuple[float, ...] | None:
-    """A result with its direction: p − p0 of each group, or a prior measure's value."""
+    """A result with its direction: p of each group less an equal share, or a prior measure's value.
+
+    The reference plays no part. If it differs between targets, p − p0 of any two measures correlate
+    through p0, so what is compared must not contain it.
+    """
     if bias.value is not None:
         return (bias.value,)
-    return None if bias.undefined else bias.signed
-
-
-def size(bias: Bias) -> float | None:
-    """How large a bias is, whatever its direction: L1, or the absolute value of a prior measure."""
-    return abs(bias.value) if bias.value is not None else bias.l1
+    return None if bias.p is None else tuple(share - 1 / len(bias.p) for share in bias.p)
 
 
 class Paired(NamedTuple):

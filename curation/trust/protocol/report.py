@@ -16,11 +16,12 @@ from curation.text.wording import amount, some
 from curation.trust.protocol.attested import Answers, open_questions, questions
 from curation.trust.protocol.checks import KINDS, words
 
-ALGORITHM = 5
+ALGORITHM = 6
 
-_FAILED = {("test", "fail"), ("software", "broken")}
 _NAMES = 5  # subjects that a sentence names
 _WORST: tuple[Status, ...] = ("fail", "inconclusive", "pass")
+_COMPARED: tuple[Status, ...] = ("grew", "fell", "moved", "not_shown")
+"""What a comparison of two runs shows; it says nothing for or against a measure."""
 
 
 def ordered(rows: Sequence[Criterion], *, settings: Mapping[str, Any]) -> list[Criterion]:
@@ -59,8 +60,13 @@ def counts(rows: Sequence[Criterion]) -> dict[str, int]:
 
 
 def failed(rows: Sequence[Criterion]) -> list[Criterion]:
-    """The tests that fail, and the checks of the software that are broken."""
-    return [row for row in rows if (row.kind, row.status) in _FAILED]
+    """The tests that fail, methods after which bias grew, and broken checks of the software."""
+
+    def is_failure(row: Criterion) -> bool:
+        grew = row.criterion == "mitigation" and row.status == "grew"
+        return row.status == "broken" or (row.kind == "test" and (row.status == "fail" or grew))
+
+    return [row for row in rows if is_failure(row)]
 
 
 # --- five sentences -----------------------------------------------------------------------------
@@ -85,6 +91,9 @@ def sentences(rows: Sequence[Criterion], *, open: int) -> tuple[str, ...]:
     facts: dict[str, Any] = dict(zip(("held", "refuted", "open"), listed, strict=True))
     facts |= {status: tally[status] for status in _WORST}
     facts |= {"decided": tally["pass"] + tally["fail"], "untested": _untested(tests)}
+    shown = {status: _rows_with(tests, status) for status in _COMPARED}
+    several = any(tally[status] for status in _COMPARED)
+    facts["compared"] = words().compared.format(**shown) if several else ""
     return tuple(sentence.format(**facts, answers=answers) for sentence in words().sentences)
 
 
@@ -103,13 +112,19 @@ def _listed(rows: Sequence[Criterion], status: str) -> str:
     return "; ".join(parts) or "nothing"
 
 
+def _rows_with(rows: Sequence[Criterion], status: str) -> str:
+    """The comparisons with a status, by criterion and subject; or "nothing"."""
+    own = (f"{words().what_holds[r.criterion]} of {r.name}" for r in rows if r.status == status)
+    return some(dict.fromkeys(own), _NAMES) or "nothing"
+
+
 def _untested(rows: Sequence[Criterion]) -> str:
     """The criteria that lack something for some subjects, and of how many; or "nothing"."""
     known: dict[str, dict[tuple[str, str], bool]] = {}
     for row in rows:
         subjects, of = known.setdefault(row.criterion, {}), (row.subject, row.name)
-        if row.status in (*_WORST, "not_run"):
-            subjects[of] = subjects.get(of, False) or row.status in _WORST
+        if row.status in (*_WORST, *_COMPARED, "not_run"):
+            subjects[of] = subjects.get(of, False) or row.status != "not_run"
     lacking = {c: [own for own in subjects.values() if not own] for c, subjects in known.items()}
     parts = (
         f"{words().what_holds[c]} of {len(lacking[c])} of {amount(len(known[c]), 'subject')}"
@@ -153,7 +168,8 @@ def markdown(
     ]
     lines += ["", words().no_verdict, ""]
     lines += table(
-        ("status", "meaning"), ((shown(s), inline(text)) for s, text in words().statuses.items())
+        ("status", "meaning"),
+        ((words().verdict(s), inline(text)) for s, text in words().statuses.items()),
     )
     lines += _summary(tested)
     for subject, heading in words().subjects.items():
@@ -193,16 +209,16 @@ def _summary(rows: Sequence[Criterion]) -> list[str]:
         (inline(subject), inline(name), *(str(tally[subject, name, s] or "–") for s in statuses))
         for subject, name in dict.fromkeys((row.subject, row.name) for row in rows)
     )
-    heads = ("subject", "name", *(f">{shown(status)}" for status in statuses))
+    heads = ("subject", "name", *(f">{words().verdict(status)}" for status in statuses))
     return ["How many checks have each status:", "", *table(heads, made)]
 
 
 def cells(row: Criterion) -> tuple[str, ...]:
     """The cells of a row under ``HEADS``, as plain text."""
     return (
-        *(words().criteria[row.criterion], row.check, shown(row.status), row.statistic),
+        *(words().criteria[row.criterion], row.check, shown(row), row.statistic),
         *(number(row.value), interval(row.ci), f"{row.n:,} {row.unit}"),
-        *(number(row.p, 4), number(row.power, 2), number(row.threshold)),
+        *(number(row.p, 4), number(row.power, 2), threshold(row)),
     )
 
 
@@ -215,7 +231,7 @@ def _details(rows: Iterable[Criterion]) -> list[str]:
     """For each check what was computed, and what would change the verdict."""
     lines = []
     for row in rows:
-        head = f"**{words().criteria[row.criterion]}, {inline(row.check)}: {shown(row.status)}.**"
+        head = f"**{words().criteria[row.criterion]}, {inline(row.check)}: {inline(shown(row))}.**"
         label = "Computed" if row.value is not None else "Why"
         label = "Asked" if row.check in questions().checks else label
         parts = [head, f"{label}: {_sentence(row.computed)}"]
@@ -237,9 +253,15 @@ def _setting(value: Any) -> str:
     return str(value)
 
 
-def shown(status: str) -> str:
-    """A status as people read it."""
-    return status.replace("_", " ")
+def shown(row: Criterion) -> str:
+    """The verdict of a row as people read it."""
+    own = words().of_controls.get(row.status) if row.kind == "control" else row.verdict
+    return own or words().verdict(row.status)
+
+
+def threshold(row: Criterion) -> str:
+    """The threshold of a row, and on which side of it the value must be."""
+    return words().limits.get(row.limit, "{threshold}").format(threshold=number(row.threshold))
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -360,12 +360,14 @@ def count_biases(
         soa: shape (targets, k).
         policies: how strengths become a distribution.
         n: how many contexts each target has, also those of no group.
-        units: for intervals, as in ``intervals``, by target; those that are left out have none.
+        units: documents or passages, as in ``intervals``, by target; those that are left out have
+            no interval.
         extra: more variance of the shares, shape (k,), by target.
         confidence: of all intervals of a target together.
         undefined: the reason codes that are known already, by target.
     """
     policies = framework.of_counts(policies)
+    known = [sum(map(any, units.get(target, ()))) for target in groups.targets]
     each = framework.simultaneous(confidence, len(groups.words))
     ends = np.full((*soa.shape, 2), np.nan)
     for place, target in enumerate(groups.targets):
@@ -374,7 +376,8 @@ def count_biases(
             ends[place] = intervals(units[target], p0, confidence=each, extra=extra.get(target))
     missing = {name: "missing_target" for name, of in zip(groups.targets, n, strict=True) if not of}
     codes = {**undefined, **missing}
-    return framework.biases(groups, soa, policies, n=n, intervals=ends, undefined=codes)
+    how: dict[str, Any] = {"n": n, "intervals": ends, "undefined": codes}
+    return framework.biases(groups, soa, policies, units=known if units else None, **how)
 
 
 def intervals(

@@ -81,6 +81,7 @@ def vector_biases(
     confidence: float | None = None,
     ends: Floats | None = None,
     n: Sequence[int] | int = 0,
+    units: Sequence[int] | None = None,
 ) -> list[Bias]:
     """The bias of each target.
 
@@ -90,6 +91,7 @@ def vector_biases(
         policies: how cosines become a distribution.
         confidence: of the intervals over group words; None for no such intervals.
         ends: other intervals of p − p0, shape (targets, k, 2).
+        units: how many documents these are in.
         n: how many contexts each target has; by default the number of group words that have a
             vector.
     """
@@ -98,9 +100,8 @@ def vector_biases(
         ends = intervals(vectors, groups, policies, confidence=confidence)
     lost = dict.fromkeys(groups.targets, "missing_group") if np.isnan(means).any() else {}
     n = n or sum(len(vectors.known(words)) for words in groups.words.values())
-    return framework.biases(
-        groups, soa(targets, means), policies, n=n, intervals=ends, undefined=lost
-    )
+    how: dict[str, Any] = {"n": n, "units": units, "intervals": ends, "undefined": lost}
+    return framework.biases(groups, soa(targets, means), policies, **how)
 
 
 def intervals(vectors: Vectors, groups: Groups, policies: Policies, *, confidence: float) -> Floats:

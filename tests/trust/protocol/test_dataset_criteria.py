@@ -58,24 +58,33 @@ def test_lms_is_above_chance_by_its_interval_over_terms(base: int, status: str) 
 
 
 def test_known_directions_are_tested_by_signs() -> None:
-    """Seven of eight right: p = 9 / 256."""
-    ss = by_term(10, 4, lambda t, n: 100.0 if t < 7 or n == 0 else 0.0)
+    """Seven of eight right, four of each direction: p = 9 / 256."""
+    ss = by_term(10, 4, lambda t, n: 100.0 if t < 3 or (n == 0 and t < 7) else 0.0)
     data = dataset(TEN, run("m", "r", FULL, ss))
+    four = {f"t{t}": "stereotype" if t < 4 else "anti-stereotype" for t in range(8)}
 
-    def known(data: DatasetInput, terms: int, **others: str) -> Criterion:
-        directions = {f"t{t}": "stereotype" for t in range(terms)} | others
-        return row_of(replace(data, directions=directions), "face known-directions")
+    def known(data: DatasetInput, **others: str) -> Criterion:
+        return row_of(replace(data, directions=four | others), "face known-directions")
 
-    row = known(data, 8)
+    row = known(data)
     assert (row.status, row.value, row.n, row.p) == ("pass", 7 / 8, 8, pytest.approx(9 / 256))
-    assert "t7" in row.computed
-    row = known(data, 8, t6="anti-stereotype")
-    assert (row.status, row.value) == ("inconclusive", 6 / 8)  # as for anchors of a measure
-    assert row.change.startswith("1 more right sign")
-    assert known(data, 0).status == "not_run"
+    assert "exceptions: t3" in row.computed
+    row = known(data, t2="anti-stereotype", t4="stereotype")
+    assert (row.status, row.value) == ("inconclusive", 5 / 8)  # as for anchors of a measure
+    assert row.change == "2 more right signs"
+    none = row_of(replace(data, directions={}), "face known-directions")
+    assert none.status == "not_run"
     unsure = run("m", "r", of_terms(lambda t: 46.0 + t), ss)  # lms may be at chance
-    row = known(dataset(TEN, unsure), 7)
-    assert (row.status, row.value) == ("inconclusive", 1.0)
+    row = known(dataset(TEN, unsure))
+    assert (row.status, row.value) == ("inconclusive", 7 / 8)
+
+
+def test_a_model_that_always_prefers_stereotypes_does_not_pass_by_one_direction() -> None:
+    always = run("m", "r", FULL, by_term(10, 4, lambda t, n: 100.0))
+    directions = {f"t{t}": "stereotype" for t in range(10)}
+    row = row_of(dataset(TEN, always, directions=directions), "face known-directions")
+    assert (row.status, row.value, row.p, row.power) == ("inconclusive", 1.0, 1.0, 0.0)
+    assert row.change == "4 more for «anti-stereotype»: 4 with a result in each direction"
 
 
 # --- content ------------------------------------------------------------------------------------
@@ -231,9 +240,11 @@ def test_amplification_has_the_other_run_as_reference() -> None:
     data = dataset(TEN, preferring("a", 3), preferring("b", 2))
     rows = rows_of(data, amplification=[["a/r", "b/r"], ["a/r", "gone/r"]])
     share = found(rows, "amplification", "share:a/r;b/r")
-    assert (share.status, share.value) == ("pass", pytest.approx(25))
+    assert (share.status, share.value) == ("moved", pytest.approx(25))
+    assert share.verdict == "ss rose"
     assert "L1 = 0.500" in share.computed
     change = found(rows, "amplification", "distance:a/r;b/r")
+    assert (change.status, change.verdict) == ("grew", "")
     assert change.value == pytest.approx(abs(2 * 77.5 - 100) - abs(2 * 52.5 - 100))
     assert found(rows, "amplification", "share:a/r;gone/r").status == "not_run"
 
@@ -248,13 +259,21 @@ def test_icat_is_lms_times_one_less_l1() -> None:
 
 
 @pytest.mark.parametrize(
-    ("of", "lms", "status"),
-    [(2, 90, "pass"), (2, 70, "fail"), (4, 98, "fail")],  # lms falls; icat gains by lms alone
+    ("of", "before", "lms", "status"),
+    [
+        (2, 4, 90, "fell"),
+        (2, 4, 70, "fail"),  # lms falls
+        (4, 4, 98, "not_shown"),  # icat gains by lms alone
+        (4, 3, 90, "grew"),
+        (4, 3, 70, "grew"),
+    ],
 )
-def test_mitigation_needs_a_fairer_ss_and_the_same_lms(of: int, lms: float, status: str) -> None:
-    data = dataset(TEN, preferring("a", of, lms), preferring("b", 4))
+def test_mitigation_needs_a_fairer_ss_and_the_same_lms(
+    of: int, before: int, lms: float, status: str
+) -> None:
+    data = dataset(TEN, preferring("a", of, lms), preferring("b", before))
     row = row_of(data, "mitigation nearer:a/r;b/r", mitigation=[["a/r", "b/r"]])
-    assert row.status == status, row
+    assert (row.status, row.verdict) == (status, "lms fell" if status == "fail" else "")
 
 
 # --- agreement, retest --------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from curation.records import CRITERIA, Bias, Criterion, Evidence, Status
 from curation.settings import TrustSettings
 from curation.stats.correlations import Correlation
 from curation.stats.tests import sign_test
+from curation.trust.framework import Policies
 from curation.trust.groups import Groups
 from curation.trust.protocol.agreement import agreement, shuffled_agreement
 from curation.trust.protocol.checks import Case
@@ -18,8 +19,9 @@ from curation.trust.protocol.correlated import correlated, predictions
 from curation.trust.protocol.hypothesis import changes
 from curation.trust.protocol.judges import significant
 from curation.trust.protocol.measures import MeasureRun
+from curation.trust.protocol.report import failed
 from curation.trust.protocol.table import measure_criteria
-from support.biases import ANCHORS, GENDER, TABLE_3, TABLE_6, TARGETS, prior_run, run_of
+from support.biases import ANCHORS, GENDER, TABLE_3, TABLE_6, TARGETS, bias, prior_run, run_of
 from support.verdicts import fewer_orders, only
 
 SETTINGS = TrustSettings()
@@ -102,7 +104,8 @@ def test_few_anchors_are_inconclusive_and_those_without_a_result_are_counted() -
     result = face(run._replace(biases=run.biases + undefined))
     assert (result.status, result.n, result.value) == ("inconclusive", 4, 1.0)
     assert "without a result: 4" in result.computed
-    assert result.change == "4 more with a result (8 in all, for power 0.8)"
+    missing = "1 more for «female», 3 more for «male»: 4 with a result in each direction"
+    assert result.change == missing
     nothing = face(run._replace(biases=undefined))
     assert (nothing.status, nothing.n, nothing.value) == ("inconclusive", 0, None)
     assert nothing.computed == "no anchor has a result"
@@ -111,11 +114,41 @@ def test_few_anchors_are_inconclusive_and_those_without_a_result_are_counted() -
     assert (other.status, other.n) == ("inconclusive", 0)
 
 
-def test_what_is_missing_is_counted_in_words() -> None:
-    wrong = dict.fromkeys(TARGETS[:7], "female") | {TARGETS[7]: "male"}
-    seven = run_of(dict.fromkeys(TARGETS[:6], 0.1) | {TARGETS[6]: -0.1})
-    needed = "1 more right sign, or 1 more with a result (8 in all, for power 0.8)"
-    assert face(seven, wrong).change == needed
+def test_anchors_of_one_direction_show_nothing() -> None:
+    """A measure that favours one group whatever the target is has all their signs right."""
+    constant = run_of(dict.fromkeys(TARGETS, 0.1))
+    row = face(constant, dict.fromkeys(TARGETS, "female"))
+    assert (row.status, row.value, row.p, row.power) == ("inconclusive", 1.0, 1.0, 0.0)
+    assert row.change == "4 more for «male»: 4 with a result in each direction"
+    # Of seven anchors for women and one for men it has seven right: p of 8 is (7 / 8)^8.
+    one = dict.fromkeys(TARGETS[:7], "female") | {TARGETS[7]: "male"}
+    right = run_of(dict.fromkeys(TARGETS[:7], 0.1) | {TARGETS[7]: -0.1})
+    row = face(right, one)
+    assert (row.status, row.p) == ("inconclusive", pytest.approx((7 / 8) ** 8))
+    assert row.change == "3 more for «male»: 4 with a result in each direction"
+
+
+def test_of_three_groups_a_measure_may_favour_two_whatever_the_target_is() -> None:
+    names = ("a", "b", "c")
+
+    def favours(n: int) -> tuple[float, ...]:
+        return tuple(0.6 if place == n else 0.2 for place in range(3))
+
+    run = MeasureRun(
+        "vectors/race-made",
+        "vectors",
+        "race",
+        tuple(
+            bias(f"t{t}", favours(t % 3), groups=names, reference=(1 / 3,) * 3, n=3)
+            for t in range(21)
+        ),
+    )
+    row = face(run, {f"t{t}": names[t % 3] for t in range(21)})
+    # Two thirds of the signs are right by chance.
+    assert (row.status, row.p) == ("pass", pytest.approx((2 / 3) ** 21))
+    two = face(run, {f"t{t}": names[t % 3] for t in range(21) if t % 3 < 2})
+    assert (two.status, two.value, two.p) == ("inconclusive", 1.0, 1.0)
+    assert two.change == "7 more for «c»: 7 with a result in each direction"
 
 
 OTHER_LISTS = "longer lists, lists of words that are more alike, or another measure"
@@ -329,7 +362,8 @@ def test_amplification_of_table_6() -> None:
     assert "nurse +0.017," in row.computed
     grown = found[f"{two} amplification l1"]
     assert grown.value == pytest.approx(2 * np.mean(np.abs(TABLE_6["L2;L1"])))
-    assert grown.status == "pass"
+    assert grown.status == "grew"
+    assert found[f"{three} amplification towards:female"].status == "not_shown"
     assert found[f"{one} amplification pair"].status == "not_applicable"
 
 
@@ -345,8 +379,46 @@ def test_a_run_of_few_contexts_does_not_seem_to_amplify_bias() -> None:
     before, after = counted(BEFORE, 1000), counted(AFTER, 10)
     row = compared(after, before)["amplification l1"]
     assert (row.value or 0) > 0.15
-    assert row.status == "inconclusive"
+    assert row.status == "not_shown"
     assert "Noise makes L1 larger" in row.computed
+
+
+def test_without_intervals_noise_may_explain_any_change_of_bias() -> None:
+    before = run_of(dict.fromkeys(MANY, 0.01), BEFORE, half=0.01)
+    larger = {job: 0.19 + 0.0005 * place for place, job in enumerate(MANY)}  # .2 on average
+    row = compared(run_of(larger, AFTER, half=0.02), before)["amplification l1"]
+    assert row.status == "grew"
+    row = compared(run_of(larger, AFTER), before)["amplification l1"]
+    assert (row.status, row.value) == ("not_shown", pytest.approx(0.3795))
+    assert f"There is no interval for {len(MANY)} targets of {AFTER}" in row.computed
+    assert row.change.startswith("texts of more documents")
+    # One target without an interval counts with the largest L1: 1 / 40 at the end of the interval.
+    one = run_of(larger, AFTER, half=0.02).biases
+    one = (one[0].model_copy(update={"ci": None}), *one[1:])
+    row = compared(run_of(larger, AFTER)._replace(biases=one), before)["amplification l1"]
+    assert (row.status, "no interval for 1 target of" in row.computed) == ("grew", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "policies", "why"),
+    [
+        ("vectors/gender-w", Policies(), "counts of contexts and values of vectors"),
+        ("probe/gender-w", Policies(normalise="softmax"), "have other policies"),
+        ("probe/gender-w", Policies(negative="clip"), ""),  # counts are never negative
+    ],
+)
+def test_only_runs_of_one_kind_and_policy_are_compared(
+    name: str, policies: Policies, why: str
+) -> None:
+    before = run_of(dict.fromkeys(MANY, 0.01), name, half=0.01)._replace(policies=policies)
+    larger = {job: 0.19 + 0.0005 * place for place, job in enumerate(MANY)}
+    found = compared(run_of(larger, AFTER, half=0.01), before)
+    if why:
+        assert "amplification l1" not in found
+        assert found["amplification pair"].status == "not_run"
+        assert why in found["amplification pair"].computed
+    else:
+        assert found["amplification l1"].status == "grew"
 
 
 def test_the_distance_from_p_before_is_not_a_growth_of_bias() -> None:
@@ -354,7 +426,9 @@ def test_the_distance_from_p_before_is_not_a_growth_of_bias() -> None:
     after = run_of({t: 0.1 + 0.01 * n for n, t in enumerate(TARGETS)}, "probe/gender-b")
     found = compared(after, before)
     assert (found["amplification l1"].value or 0) < 0
-    assert "mean L1 from p before: 0.530" in found["amplification towards:female"].computed
+    row = found["amplification towards:female"]
+    assert (row.status, row.verdict) == ("moved", "moved away from female")
+    assert "mean L1 from p before: 0.530" in row.computed
     p = {bias.target: bias.p for bias in before.biases if bias.p}
     assert changes(after, p)["carpenter"] == pytest.approx((-0.3, 0.3))
 
@@ -378,22 +452,30 @@ def test_mitigation_that_improves_only_the_optimised_metric_fails() -> None:
     def scaled(factor: float) -> dict[str, float]:
         return {target: value * factor for target, value in WORD2VEC.items()}
 
-    bias, falls = (
+    start, falls = (
         prior_run(WORD2VEC, "caliskan/gender-w"),
         prior_run(scaled(0.5), "caliskan/gender-w+hard"),
     )
     before = run_of(WORD2VEC, "vectors/gender-w")
     grows, shrinks = (run_of(scaled(by), "vectors/gender-w+hard") for by in (1.5, 0.5))
-    settings = TrustSettings(mitigation=((falls.name, bias.name),))
-    found = criteria(before, bias, falls, grows, settings=settings)
+    settings = TrustSettings(mitigation=((falls.name, start.name),))
+    found = criteria(before, start, falls, grows, settings=settings)
     row = found[f"{falls.name} mitigation optimised"]
-    assert (row.status, "improves only the optimised metric" in row.computed) == ("fail", True)
+    assert (row.status, row.verdict) == ("grew", "bias grew, by a measure of ours")
+    assert f"{grows.name}: bias grew" in row.computed
     ours = found[f"{grows.name} mitigation independent"]
-    assert (ours.status, "bias grew" in ours.computed) == ("pass", True)
+    assert (ours.status, ours.verdict) == ("grew", "")
+    assert failed(list(found.values())) == [row, ours]
     optimised = "mitigation optimised"
-    assert compared(falls, bias, before, shrinks, by="mitigation")[optimised].status == "pass"
-    row = compared(falls, bias, by="mitigation")[optimised]
-    assert (row.status, "curation trust vectors" in row.change) == ("inconclusive", True)
+    row = compared(falls, start, before, shrinks, by="mitigation")[optimised]
+    assert (row.status, row.verdict) == ("fell", "")
+    row = compared(falls, start, by="mitigation")[optimised]
+    assert (row.status, "curation trust vectors" in row.change) == ("not_shown", True)
+    # A metric that grows does not make bias fall, whatever ours says.
+    more = prior_run(scaled(1.5), "caliskan/gender-w+hard")
+    row = compared(more, start, before, shrinks, by="mitigation")[optimised]
+    assert row.status == "not_shown"
+    assert compared(more, start, by="mitigation")[optimised].verdict == "bias grew"
 
 
 def test_sizes_that_fall_with_more_contexts_leave_mitigation_open() -> None:
@@ -404,8 +486,8 @@ def test_sizes_that_fall_with_more_contexts_leave_mitigation_open() -> None:
     after = run_of([0.05, -0.06, 0.06, -0.04] * 2, AFTER, half=0.01)
     independent = "mitigation independent"
     row = compared(after, before, by="mitigation")[independent]
-    assert (row.status, row.value) == ("inconclusive", pytest.approx(-0.095))  # −.10, −.08, −.10, …
-    assert compared(after, exact, by="mitigation")[independent].status == "pass"
+    assert (row.status, row.value) == ("not_shown", pytest.approx(-0.095))  # −.10, −.08, −.10, …
+    assert compared(after, exact, by="mitigation")[independent].status == "fell"
 
 
 # --- reliability --------------------------------------------------------------------------------
@@ -492,6 +574,18 @@ def test_alpha_of_each_target_is_in_the_row_of_all() -> None:
     own = [row for row in rows if row.criterion == "agreement"]
     assert [(row.check, row.status) for row in own] == [("annotators", "pass")]
     assert "alpha by target: librarian 0.731" in own[0].computed
+
+
+def test_labels_that_follow_the_target_only_do_not_pass() -> None:
+    facts = {"kappa": 1.0, "by_target": "clerk not defined", "targets_with_alpha": 0}
+    found = evidence("annotators", 1.0, ci=(0.9, 1.0), n=160, facts=facts)
+    row = row_of(HUMAN._replace(evidence=(found,)), "agreement annotators")
+    assert (row.status, row.value, row.n) == ("inconclusive", None, 160)
+    why = "alpha is 1.000 over 160 passages, and it is not defined within any target"
+    assert row.computed.startswith(why)
+    one = evidence("annotators", 1.0, ci=(0.9, 1.0), facts=facts | {"targets_with_alpha": 1})
+    row = row_of(HUMAN._replace(evidence=(one,)), "agreement annotators")
+    assert row.status == "pass"
 
 
 def test_labels_of_single_annotators_give_no_certainty() -> None:

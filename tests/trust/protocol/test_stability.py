@@ -80,9 +80,13 @@ def test_adding_the_groups_fails_content() -> None:
 
 def test_a_measure_that_ignores_the_order_or_the_reference_fails() -> None:
     def sized(groups: Groups, policies: Policies) -> list[Bias]:
-        """L1 in place of p − p0, and a fixed reference."""
+        """L1 in place of p, and a fixed reference."""
         fixed = replace(groups, references=None)
-        return [b.model_copy(update={"signed": (b.l1, 0.0)}) for b in COUNTED(fixed)]
+        sizes = [(b.l1 or 0.0, 1 - (b.l1 or 0.0)) for b in COUNTED(fixed)]
+        return [
+            b.model_copy(update={"p": own, "signed": (own[0], 0.0)})
+            for b, own in zip(COUNTED(fixed), sizes, strict=True)
+        ]
 
     own = statuses(sized, "text-automated")
     names = ("swap", "permutation", "zero", "reference")

@@ -45,7 +45,9 @@ def test_an_interval_decides(
 
 @pytest.mark.parametrize(("right", "n", "status"), CASES["signs"])
 def test_signs(right: int, n: int, status: Status) -> None:
-    own = signs_found({str(place): place < right for place in range(n)}, SETTINGS)
+    sides = {str(place): ("a", "b")[place % 2] for place in range(n)}
+    right_signs = {str(place): place < right for place in range(n)}
+    own = signs_found(right_signs, sides, ("a", "b"), SETTINGS)
     assert judges.signs(own, SETTINGS.face, SETTINGS) == status
 
 
@@ -74,6 +76,21 @@ def test_what_disappears_without_the_contexts_does_not_pass(
     own = replace(found(0.5, (0.3, 0.7), 0.001), facts=facts)
     assert judges.partialled(own, 0.0, SETTINGS) == status
     assert judges.partialled(replace(own, value=-0.5, ci=(-0.7, -0.3)), 0.0, SETTINGS) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("steps", "p", "status"),
+    [(0.8, 0.01, "pass"), (0.8, 0.06, "inconclusive"), (None, None, "inconclusive")],
+)
+def test_two_trends_pass_only_if_their_changes_correlate(
+    steps: float | None, p: float | None, status: str
+) -> None:
+    trends = replace(found(0.9, (0.6, 1.0), 0.001), facts={"steps": steps, "steps_p": p})
+    assert judges.followed(trends, 0.0, SETTINGS) == status
+    falls = replace(trends, value=-0.9, ci=(-1.0, -0.6))
+    assert judges.followed(falls, 0.0, SETTINGS) == "fail"
+    explained = {**trends.facts, "partial": 0.1, "partial_p": 0.6, "counted": 0.5}
+    assert judges.followed(replace(trends, facts=explained), 0.0, SETTINGS) == "inconclusive"
 
 
 def statuses(true: float, n: int, *, draws: int = 800) -> dict[Status, float]:
