@@ -285,6 +285,7 @@ def debias(
     method: Literal["hard", "multiclass", "soft"],
     groups: str,
     out: Path,
+    source: str = "",
     judges: Annotated[list[str] | None, typer.Option("--judge")] = None,
     keep: Path | None = None,
     equalise: Path | None = None,
@@ -303,6 +304,8 @@ def debias(
         method: hard: two groups. multiclass: hard, any number. soft: a linear map.
         groups (NAME): The groups, [groups.NAME].
         out (FILE): The new file: .bin, .vec, .txt or .npz.
+        source (NAME): Name of the original in the names of its runs. Default: that of a run of this
+            file, else the file's.
         judges (NAME): Measure both files with these groups; repeatable. Default: those of --groups,
             whose words show little, since the method was fitted on them.
         keep (FILE): Words that keep their bias, one on each line.
@@ -318,6 +321,7 @@ def debias(
     made = step.debias(
         *(opened, chosen, file, out),
         method=method,
+        source=source,
         judges=judges or (),
         keep=read_words(keep) if keep else (),
         equalise=read_sets(equalise, len(chosen.words)) if equalise else None,

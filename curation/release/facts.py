@@ -273,13 +273,17 @@ class Hidden(Part):
 
 
 class TrustRow(Part):
-    """One test of one subject, from the trust report; its fields are those of ``Criterion``."""
+    """One test of one subject, from the trust report; its fields are those of ``Criterion``.
+
+    ``verdict`` and ``limit`` are as people read them, such as "bias grew" and "at least 0.7".
+    """
 
     subject: str
     name: str
     criterion: str
     check: str
     status: str
+    verdict: str = ""
     kind: str = "test"
     statistic: str = ""
     value: float | None = None
@@ -289,6 +293,7 @@ class TrustRow(Part):
     p: float | None = None
     power: float | None = None
     threshold: float | None = None
+    limit: str = ""
     computed: str = ""
     change: str = ""
 

@@ -112,7 +112,7 @@ def card(facts: Facts, data: Sequence[DataFile]) -> bytes:
         measures=measures,
         agreement=list(_agreement(facts, measures)),
         confidences=sorted({row.confidence for row in facts.agreement}),
-        trust_counts=Counter(row.status for row in tests).most_common(),
+        trust_counts=Counter(row.verdict for row in tests).most_common(),
         linked=licence.url if re.fullmatch(r"https://[\w./-]+", licence.url) else "",
     )
     return f"{header(facts, data)}\n{text}".encode()

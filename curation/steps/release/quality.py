@@ -37,6 +37,7 @@ from curation.steps.step import Reporter
 from curation.steps.trust import report as trust_report
 from curation.text.wording import amount
 from curation.text.words import Sentiment
+from curation.trust.protocol.report import shown, threshold
 from curation.work.manifest import read_manifest
 
 if TYPE_CHECKING:
@@ -164,7 +165,10 @@ def _trust(path: Path) -> TrustFacts | None:
     if not path.exists():
         return None
     report = trust_report.read_report(path)
-    rows = tuple(_part(TrustRow, dict(row)) for row in report.rows)
+    rows = tuple(
+        _part(TrustRow, {**dict(row), "verdict": shown(row), "limit": threshold(row)})
+        for row in report.rows
+    )
     return TrustFacts(rows=rows, thresholds=report.thresholds, open=report.open)
 
 

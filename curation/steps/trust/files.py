@@ -35,7 +35,7 @@ from curation.records import Bias, Evidence, Rejection, Term
 from curation.settings import GroupSettings
 from curation.text.times import now
 from curation.trust.groups import Groups, check_count, check_shares
-from curation.work.run_folder import differences, write_json, write_lines
+from curation.work.run_folder import write_json, write_lines
 
 if TYPE_CHECKING:
     from curation.trust.protocol.again import Again
@@ -431,8 +431,8 @@ def run_folder(campaign: Campaign, measure: str, groups: str, source: str) -> Pa
     return campaign.trust / "runs" / measure / f"{groups}-{source}"
 
 
-def current_run(folder: Path, groups: str, identity: Mapping[str, Any]) -> TrustRun | None:
-    """The run of a folder, if it is complete and has this identity.
+def known_run(folder: Path, groups: str) -> TrustRun | None:
+    """The run of a folder, if it is complete.
 
     A run of other groups is not replaced: a-b with the source c has the folder of a with b-c.
 
@@ -447,10 +447,9 @@ def current_run(folder: Path, groups: str, identity: Mapping[str, Any]) -> Trust
         what = f"{folder}: has a run of the groups «{owner}»"
         raise CurationError(what, "choose another name with --source")
     try:
-        run = read_run(folder)
+        return read_run(folder)
     except CurationError:
         return None
-    return None if differences(run.identity, identity) else run
 
 
 def write_run(folder: Path, groups: str, identity: Mapping[str, Any], found: Measured) -> TrustRun:

@@ -21,6 +21,7 @@ from curation.text.wording import amount, some
 from curation.trust.framework import Policies, outside
 from curation.trust.groups import Groups
 from curation.trust.protocol.again import stability
+from curation.work.run_folder import differences
 
 ALGORITHM = 3
 WAIT = 600.0  # seconds for another command to end, so that results are not lost
@@ -108,11 +109,14 @@ def measure_groups(
     folder = run_folder(campaign, measure, groups.name, source)
     own, settings = policies(campaign), campaign.settings
     whole = {**common_identity(campaign, groups), **identity}
-    known = files.current_run(folder, groups.name, whole)
-    if known and {*checks} <= {each.check for each in known.evidence}:
+    known = files.known_run(folder, groups.name)
+    changed = differences(known.identity, whole) if known else []
+    if known and not changed and {*checks} <= {each.check for each in known.evidence}:
         return known, False
     if not os.access(campaign.root, os.W_OK):  # measuring may take hours
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(campaign.root))
+    if known and changed:
+        reporter.note(f"{known.name} is measured again, and replaced: other {', '.join(changed)}")
     found = work(groups)
     if found.again is not None:
         evidence = stability(
@@ -261,6 +265,9 @@ def _again(run: TrustRun) -> str:
     command = _COMMANDS.get(run.measure, "prior FILE")
     if run.measure not in _COMMANDS:  # a prior measure, whose command adds what is behind +
         source = source.partition("+")[0]
+    if run.measure == "text-automated":  # as of a prior measure
+        source, _, window = source.partition("+window-")
+        source += f" --window {window}" if window else ""
     if year:
         source = f"{source.removesuffix(f'+{year}')} --year {year}"
     return f"curation trust {command} --groups {run.groups} --source {source}"

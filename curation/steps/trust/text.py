@@ -64,8 +64,8 @@ def measure_texts(
         campaign: the campaign.
         files: texts, as for ``curation.trust.text.scanning.Texts``.
         names: the groups; by default all of the campaign.
-        source: the source's name; by default the first file's, with the window if it is not the
-            campaign's.
+        source: the source's name; by default the first file's. The run's name also has the window
+            if it is not the campaign's, so that each window has a run of its own.
         reporter: where progress and warnings go.
         reading: see ``Reading``; by default ``window`` is that in ``[trust]``.
 
@@ -79,9 +79,9 @@ def measure_texts(
     texts.shards(1)  # so that errors of settings show before the work
     for groups in every:
         lists(groups, texts.language)
-    if not source:
-        usual = texts.window == campaign.settings.trust.window
-        source = source_name(files[0]) + ("" if usual else f"+window-{texts.window}")
+    source = source or source_name(files[0])
+    if texts.window != campaign.settings.trust.window:
+        source = f"{source.removesuffix(f'+window-{texts.window}')}+window-{texts.window}"
 
     def identity() -> dict[str, Any]:
         return {

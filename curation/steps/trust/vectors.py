@@ -1,7 +1,7 @@
 """Measure bias in word embeddings by our measure and by those of earlier work, each a run."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -20,7 +20,14 @@ from curation.formats.word_vectors import (
 )
 from curation.records import Evidence
 from curation.steps.step import QUIET, Reporter
-from curation.steps.trust.files import Measured, TrustRun, read_groups, read_words, source_name
+from curation.steps.trust.files import (
+    Measured,
+    TrustRun,
+    read_groups,
+    read_run,
+    read_words,
+    source_name,
+)
 from curation.steps.trust.measuring import measure_each, measure_groups, policies
 from curation.text.wording import amount, some
 from curation.trust.groups import Groups
@@ -358,6 +365,7 @@ def debias(
     out: Path,
     *,
     method: Method,
+    source: str = "",
     judges: Sequence[str] = (),
     keep: Sequence[str] = (),
     equalise: Sequence[tuple[str, ...]] | None = None,
@@ -376,6 +384,8 @@ def debias(
         path: the vectors.
         out: the new file; its name says the form.
         method: hard (two groups), multiclass (hard, any number of groups) or soft.
+        source: the name of the original in the names of runs; by default that of a run of this
+            file, else the file's.
         judges: the names of the groups with which both files are measured; by default ``groups``.
         keep: words that keep their bias, beside those of the groups.
         equalise: the sets that hard and multiclass make equal; by default those of the groups.
@@ -392,9 +402,9 @@ def debias(
     most, aim = dimensions or len(groups.words) - 1, methods.targeted(groups, method)
     sets = list(zip(*groups.words.values(), strict=False)) if equalise is None else equalise
     more = [*words_of([groups]), *(word for each in sets for word in each)]
-    file = VectorFile(
-        campaign, path, judges or [groups.name], source_name(path), more=more, reporter=reporter
-    )
+    names = judges or [groups.name]
+    named = source or _measured_as(campaign, names, path) or source_name(path)
+    file = VectorFile(campaign, path, names, named, more=more, reporter=reporter)
     before = file.vectors
     with file.naming():
         known_words(before, groups)
@@ -453,6 +463,20 @@ def debias(
     theirs = (measure_prior(each, measures=[aim]) for each in (new, file))
     runs = ((run, old) for pair in (ours, theirs) for (run, _), (old, _) in zip(*pair, strict=True))
     return Debiased(out, report, about, changes, tuple(runs))
+
+
+def _measured_as(campaign: Campaign, names: Sequence[str], path: Path) -> str:
+    """The source of a run of this very file with one of these groups; "" if there is none."""
+    runs = list[TrustRun]()
+    for folder in sorted((campaign.trust / "runs" / MEASURE).glob("*/")):
+        with suppress(CurationError):
+            runs.append(read_run(folder))
+    sha256 = digest(path) if runs else None
+    for run in runs:
+        is_this = run.groups in names and run.identity.get("sha256") == sha256
+        if is_this and not run.about.get("year"):
+            return run.source.removeprefix(f"{run.groups}-")
+    return ""
 
 
 def _check(groups: Groups, path: Path, out: Path, method: Method, *, equalise: bool) -> None:

@@ -170,6 +170,7 @@ class Words(Entry):
         criteria: the titles of the criteria.
         what_holds: each criterion within a sentence, as what holds or does not.
         apart: title and text of the parts for rows that are no tests.
+        folded: what stands for the checks of a subject that do not apply to it.
     """
 
     no_verdict: str
@@ -184,6 +185,7 @@ class Words(Entry):
     criteria: dict[CriterionName, str]
     what_holds: dict[CriterionName, str]
     apart: dict[Kind, tuple[str, str]]
+    folded: str
 
     def verdict(self, status: str) -> str:
         """A status as people read it."""

@@ -255,22 +255,28 @@ def normalised(shares: Sequence[float]) -> tuple[float, ...] | None:
 def of_groups(case: MeasureCase) -> dict[str, list[Prediction]]:
     """The predictions of all runs on the same groups as a run, by run, with Holm's correction.
 
-    Runs of a year are left out: outcomes are of one time, and a series has tests of its own.
+    Runs of a year are left out: outcomes are of one time, and a series has tests of its own. Runs
+    with the same results are one test; such a file was measured twice. They share one list.
     """
     every, name = case.all, case.run.groups
-    if name not in every.known:
-        groups, confidence = every.groups.get(name), case.settings.confidence
-        tests = [
-            (run.name, each)
-            for run in every.runs
-            if groups and groups.outcomes and run.groups == name and run.year is None
-            for each in predictions(run, groups, confidence=confidence, seed=case.seed)
-        ]
-        corrected = holm([each.found.p for _, each in tests])
-        every.known[name] = found = dict[str, list[Prediction]]()
-        for (run, each), p in zip(tests, corrected, strict=True):
-            found.setdefault(run, []).append(each._replace(p=p, tests=len(tests)))
-    return every.known[name]
+    groups = every.groups.get(name)
+    if name not in every.known and groups and groups.outcomes:
+        options: dict[str, Any] = {"confidence": case.settings.confidence, "seed": case.seed}
+        by_result = dict[tuple[Any, ...], list[Prediction]]()
+        by_run = dict[str, list[Prediction]]()
+        for run in every.runs:
+            if run.groups == name and run.year is None:
+                known = [(bias.target, directed(bias)) for bias in run.biases]
+                result = tuple((t, own and tuple(np.round(own, 9))) for t, own in known)
+                if result not in by_result:
+                    by_result[result] = predictions(run, groups, **options)
+                by_run[run.name] = by_result[result]
+        tests = sum(map(len, by_result.values()))
+        corrected = iter(holm([each.found.p for own in by_result.values() for each in own]))
+        for own in by_result.values():
+            own[:] = [each._replace(p=next(corrected), tests=tests) for each in own]
+        every.known[name] = by_run
+    return every.known.get(name, {})
 
 
 def signed(case: MeasureCase) -> Iterator[Found]:

@@ -176,9 +176,15 @@ def markdown(
         own = [row for row in tested if row.subject == subject]
         lines += [f"## {heading}", ""] if own else []
         for name in dict.fromkeys(row.name for row in own):
-            some_rows = [row for row in own if row.name == name]
-            lines += [f"### {inline(name)}", "", *table(HEADS, map(_escaped, some_rows))]
-            lines += _details(some_rows)
+            of_name = [row for row in own if row.name == name]
+            told = [
+                row for row in of_name if row.status != "not_applicable" or row.value is not None
+            ]
+            lines += [f"### {inline(name)}", ""]
+            lines += table(HEADS, map(_escaped, told)) if told else []
+            lines += _details(told)
+            if folded := len(of_name) - len(told):
+                lines += [words().folded.format(checks=amount(folded, "more check")), ""]
     for kind, (heading, text) in words().apart.items():
         apart = [(inline(row.name), *_escaped(row)) for row in rows if row.kind == kind]
         if apart:

@@ -161,7 +161,9 @@ def _conclusion(case: MeasureCase, results: Sequence[Bias]) -> tuple[list[int], 
     if groups is None or case.run.name not in found:
         return [], "none to compare"
     own = predictions(case.run._replace(biases=tuple(results)), groups, seed=case.seed)
-    others = [each for name, rows in found.items() if name != case.run.name for each in rows]
+    lists = {id(rows): rows for rows in found.values()}  # runs with the same results share one
+    lists.pop(id(found[case.run.name]))
+    others = [each for rows in lists.values() for each in rows]
     corrected = holm([each.found.p for each in (*own, *others)])
     signs, texts = list[int](), list[str]()
     for each, p in zip(own, corrected, strict=False):
