@@ -278,9 +278,10 @@ def plants(seeds: int) -> Iterator[str]:
     sys.path.append(str(ROOT / "tests"))
     from support import verdicts
 
+    shown = [(scene, each) for scene in verdicts.SCENES for each in verdicts.references_of(scene)]
     with ProcessPoolExecutor(2) as pool:
-        parts = pool.map(passes_of, verdicts.SCENES, [seeds] * len(verdicts.SCENES))
-        found = {check: counts for part in parts for check, counts in part.items()}
+        parts = pool.map(passes_of, *zip(*shown, strict=True), [seeds] * len(shown))
+        found = {key: counts for part in parts for key, counts in part.items()}
     known = {
         name: verdicts.table_5_power(rho, groups, seeds)
         for name, (rho, groups) in verdicts.TABLE_5.items()
@@ -298,37 +299,39 @@ def plants(seeds: int) -> Iterator[str]:
         raise SystemExit("\n".join(["", "broken bounds:", *wrong]))
 
 
-def passes_of(scene: str, seeds: int) -> dict[str, dict[str, int]]:
-    """The passes of the checks of a scene, in a process of its own."""
+def passes_of(scene: str, reference: str, seeds: int) -> dict[tuple[str, str], dict[str, int]]:
+    """The passes of the checks of a scene with a reference, in a process of its own."""
     sys.path.append(str(ROOT / "tests"))
     from support import verdicts
 
-    return verdicts.passes(seeds, [scene])
+    return verdicts.passes(seeds, scene, reference)
 
 
-def of_passes(found: dict[str, dict[str, int]], seeds: int) -> Iterator[str]:
+def of_passes(found: dict[tuple[str, str], dict[str, int]], seeds: int) -> Iterator[str]:
     """The table in per cent, and under it what «other» is and why some faults are not seen."""
     from support.plants import FAULTS, IDEAL
-    from support.verdicts import CANNOT_SEE, NO_BOUND, NOT_THERE, OTHER, OTHERS
+    from support.verdicts import CANNOT_SEE, NOT_THERE, OTHER, OTHERS
 
     columns = (IDEAL, *FAULTS, OTHER)
-    yield f"| check | {' | '.join(columns)} |"
-    yield f"|---|{'---:|' * len(columns)}"
-    blind, absent = dict[str, list[str]](), dict[str, list[str]]()
-    for check, counts in found.items():
-        cells = []
+    yield f"| check | reference | {' | '.join(columns)} |"
+    yield f"|---|---|{'---:|' * len(columns)}"
+    blind, absent = dict[str, dict[str, None]](), dict[str, dict[str, None]]()
+    rows = dict[str, dict[str, list[str]]]()  # those of a check below each other
+    for (check, reference), counts in found.items():
+        cells = rows.setdefault(check, {}).setdefault(reference, [])
         for plant in columns:
-            mark = "\\*" if plant in NO_BOUND.get(check, ()) else ""
             if plant in counts:
-                cells.append(f"{100 * counts[plant] / seeds:.3g}{mark}")
+                cells.append(f"{100 * counts[plant] / seeds:.3g}")
             elif why := CANNOT_SEE.get(check, {}).get(plant):
                 cells.append("blind")
-                blind.setdefault(f"{plant}: {why}", []).append(check)
+                blind.setdefault(f"{plant}: {why}", {})[check] = None
             else:
                 cells.append("–")
                 if why := NOT_THERE.get(check, {}).get(plant):
-                    absent.setdefault(why, []).append(check)
-        yield f"| {check} | {' | '.join(cells)} |"
+                    absent.setdefault(why, {})[check] = None
+    for check, by_reference in rows.items():
+        for reference, cells in by_reference.items():
+            yield f"| {check} | {reference} | {' | '.join(cells)} |"
     yield ""
     yield "*blind*: the check cannot see this fault, by design."
     yield ""
@@ -336,7 +339,7 @@ def of_passes(found: dict[str, dict[str, int]], seeds: int) -> Iterator[str]:
     yield ""
     yield "*–*: there is no such fault. Only methods that reduce bias are fitted on words; and"
     yield ""
-    yield from (f"- {why} ({', '.join(dict.fromkeys(checks))})" for why, checks in absent.items())
+    yield from (f"- {why} ({', '.join(checks)})" for why, checks in absent.items())
     yield ""
     yield "*other*: one more fault."
     yield ""

@@ -161,6 +161,16 @@ def test_the_report_compares_the_runs_that_debias_made(crafts: Crafts) -> None:
     assert own == {"bolukbasi-pairs/gender-less"}
 
 
+def test_debias_does_not_measure_the_original_again_under_another_name(crafts: Crafts) -> None:
+    original = ("trust", "vectors", crafts.root / "mild.npz", "-c", crafts.root)
+    done = crafts.forked(*original, "--groups", "gender", "--source", "first")
+    assert done.code == 0, done.err
+    assert 'mitigation = [["vectors/gender-less", "vectors/gender-first"]' in crafts.debias().out
+    assert crafts.runs("gender-mild") == []
+    done = crafts.debias("--source", "second")
+    assert '["vectors/gender-less", "vectors/gender-second"]' in done.out
+
+
 def test_words_that_are_kept_and_equalised(crafts: Crafts) -> None:
     keep, sets = crafts.root / "keep.txt", crafts.root / "sets.txt"
     keep.write_text("bride\n", "utf-8")

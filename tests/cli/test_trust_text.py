@@ -76,6 +76,20 @@ def test_a_run_on_texts(place: Texts) -> None:
     assert run["biases"][0]["n"] == 4
 
 
+def test_each_window_is_a_run_of_its_own_under_a_given_name(place: Texts) -> None:
+    named = (place.file, "--source", "sea")
+    assert place.measure(*named).code == 0
+    for name in ("sea", "sea+window-1"):
+        done = place.measure(place.file, "--source", name, "--window", "1")
+        assert "text-automated/size-sea+window-1" in done.out, done.err
+    assert "measured before" in place.measure(*named).out
+    assert place.results("text-automated/size-sea")[0]["identity"]["window"] == 3
+    # A run that is replaced is named, with what is other.
+    place.file.write_text("\n".join(TEXTS[:4]), "utf-8")
+    said = " ".join(place.measure(*named).err.split())
+    assert "text-automated/size-sea is measured again, and replaced: other files" in said
+
+
 def test_sentences_without_contexts_are_a_warning(place: Texts, tmp_path: Path) -> None:
     file = tmp_path / "lines.txt"
     file.write_text("A giant is a baker.\nA dwarf is a sailor.\n", "utf-8")

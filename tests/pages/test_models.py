@@ -286,7 +286,8 @@ def test_printed_rows_stand_beside_a_run_on_stereoset(tmp_path: Path) -> None:
 def row(criterion: str, status: str, value: float | None, **more: Any) -> Json:
     ends = None if value is None else [value - 0.1, value + 0.1]
     known = {"subject": "dataset", "name": "Example", "check": "made", "kind": "test"}
-    known |= {"statistic": "alpha", "n": 12, "unit": "CATs", "threshold": 0.667}
+    known |= {"statistic": "alpha", "n": 12, "unit": "CATs", "threshold": 0.667, "verdict": ""}
+    known |= {"limit": "at_least"}
     says = {"computed": "counted", "change": f"more of {criterion}", "p": None}
     return (
         known | says | {"criterion": criterion, "status": status, "value": value, "ci": ends} | more
@@ -294,7 +295,10 @@ def row(criterion: str, status: str, value: float | None, **more: Any) -> Json:
 
 
 TRUST = {
-    "counts": {"pass": 1, "fail": 1, "inconclusive": 1, "not_run": 1},
+    "counts": {
+        **{"pass": 1, "fail": 1, "inconclusive": 1, "not_run": 1},
+        **{"grew": 2, "fell": 1, "moved": 1, "not_shown": 1},
+    },
     "open": ["power"],
     "rows": [
         row("content", "not_run", None),
@@ -302,6 +306,25 @@ TRUST = {
         row("agreement", "pass", 0.7342),
         row("agreement", "pass", 0.1, kind="control", change="the control"),
         row("sensitivity", "inconclusive", -7.0317, subject="scores", name="default"),
+        row("content", "fail", 90.5, limit="at_most", threshold=60.0),
+        *(
+            row(
+                criterion,
+                status,
+                value,
+                subject="measure",
+                limit="no_change",
+                threshold=0.0,
+                **words,
+            )
+            for criterion, status, value, words in (
+                ("mitigation", "grew", 0.121, {}),
+                ("mitigation", "grew", -0.3, {"verdict": "bias grew, by a measure of ours"}),
+                ("amplification", "fell", -0.2, {}),
+                ("amplification", "moved", 0.4, {"verdict": "moved towards female"}),
+                ("amplification", "not_shown", 0.05, {}),
+            )
+        ),
     ],
 }
 RELEASE = {
@@ -326,7 +349,15 @@ def test_five_sentences_and_each_criterion_with_its_verdict() -> None:
         "It is not known what rules that understand nothing can do",
         "Questions to the team that have no answer: 1. Checks that lack data or runs: 1.",
         "does not hold: the dataset",
-        "24.5 (24.4 to 24.6); threshold 0.7",
+        "24.5 (24.4 to 24.6); must be at least 0.7",
+        "90.5 (90.4 to 90.6); must be at most 60",
+        "bias grew in 2 and fell in 1; in 1 no change is shown. In 1, associations or ss moved",
+        "Is less bias left, without a loss of meaning? bias grew: the measure",
+        "0.12 (0.02 to 0.22); 0 is no change",
+        "bias grew, by a measure of ours: the measure",
+        "bias fell: the measure",
+        "moved towards female: the measure",
+        "not shown: the measure",
         "What would change it: more of content",
         "open: the scores",
         "-7.03 (-7.13 to -6.93)",
@@ -335,6 +366,8 @@ def test_five_sentences_and_each_criterion_with_its_verdict() -> None:
     assert "the control" not in plain
     assert section.count("<ol>") == 1
     assert plain.index("does not hold: the dataset") < plain.index("not run: the dataset")
+    changes = plain[plain.index("Does a method reduce bias?") :]
+    assert "holds" not in changes
 
 
 def test_while_gold_is_hidden_the_figures_of_the_release_stand_in_their_order() -> None:

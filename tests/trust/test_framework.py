@@ -217,6 +217,17 @@ def test_the_interval_of_l1_of_two_groups(signed: float, half: float) -> None:
     assert (ends[0] > 0) == (low > 0 or high < 0)
 
 
+def test_the_interval_of_l1_ends_at_the_largest_that_there_is() -> None:
+    """Three groups and equal shares: 4 / 3; each of the three may be .67 from its share."""
+    groups = Groups("g", {"a": ("x",), "b": ("y",), "c": ("z",)}, {"t": ("t",)})
+    ends = np.array([[[-1 / 3, 2 / 3]] * 3])
+    (bias,) = biases(groups, np.array([[2.0, 1.0, 1.0]]), n=4, intervals=ends)
+    assert bias.l1_ci == (0.0, pytest.approx(4 / 3))
+    raw = Policies(negative="raw")  # p may leave the simplex, so nothing bounds L1
+    (bias,) = biases(groups, np.array([[2.0, 1.0, 1.0]]), raw, n=4, intervals=ends)
+    assert bias.l1_ci == (0.0, pytest.approx(2.0))
+
+
 def test_many_targets_at_once() -> None:
     ends = np.array([[[-0.3, -0.2], [0.2, 0.3]], [[np.nan] * 2] * 2, [[0.0, 0.1]] * 2])
     references = {"a": (0.5, 0.5), "b": (0.25, 0.75)}

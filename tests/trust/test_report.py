@@ -113,6 +113,55 @@ def test_the_page_shows_answers_open_questions_and_runs_that_are_not_used() -> N
     assert "objective_where" in written(ROWS, {"objective": "yes"})
 
 
+COMPARED = [
+    row(criterion="mitigation", name="less", check="independent", status="grew", value=0.121),
+    row(criterion="mitigation", name="less", check="optimised", status="fell", value=-0.3),
+    row(criterion="amplification", name="b", check="l1", status="fell", value=-0.2),
+    row(
+        criterion="amplification", name="b", check="towards:she", status="moved", verdict="moved x"
+    ),
+    row(criterion="amplification", name="c", check="l1", status="not_shown", value=0.01),
+]
+
+
+def test_what_grew_is_never_among_what_holds() -> None:
+    first, held, refuted, *_ = report.sentences(COMPARED, open=0)
+    assert (held, refuted) == (
+        "All tests that ran pass: nothing.",
+        "At least one test fails: nothing.",
+    )
+    assert first.startswith("The data decide 0 tests: 0 pass and 0 fail.")
+    for text in (
+        "bias grew: mitigation of less; bias fell: mitigation of less, amplification of b; ",
+        "not shown: amplification of c; associations or ss moved: amplification of b.",
+    ):
+        assert text in first
+    assert "bias grew" not in report.sentences(ROWS, open=0)[0]
+    text = written(COMPARED)
+    lines = [line for line in text.splitlines() if line.startswith("| Hypothesis")]
+    assert [line.split("|")[3].strip() for line in lines] == [
+        *("bias fell", "moved x"),
+        *("not shown", "bias grew", "bias fell"),
+    ]
+    assert "pass" not in "".join(lines)
+    assert report.failed(COMPARED) == COMPARED[:1]
+
+
+def test_a_threshold_names_its_side_and_rows_that_do_not_apply_are_a_count() -> None:
+    rows = [
+        row(status="fail", check="a", value=24.5, limit="at_least", threshold=40),
+        row(status="fail", check="b", value=90.5, limit="at_most", threshold=60),
+        row(status="not_applicable", check="c", value=0.98, verdict="no verdict"),
+        *(row(status="not_applicable", check=f"d{n}", computed="a reason") for n in range(3)),
+    ]
+    text = written(rows)
+    assert "| at least 40 |" in text
+    assert "| at most 60 |" in text
+    assert "| no verdict |" in text
+    assert "Not applicable here: 3 more checks." in text
+    assert "a reason" not in text
+
+
 def test_foreign_texts_in_the_page_are_no_markup() -> None:
     def tokens(text: str) -> list[str]:
         names = dict.fromkeys(("name", "check", "statistic", "unit", "computed", "change"), text)

@@ -272,6 +272,15 @@ def test_holm_corrects_over_all_runs() -> None:
     assert "Holm's correction of 10 tests" in row.computed
 
 
+def test_a_file_that_was_measured_twice_is_one_test() -> None:
+    twice = RIGHT._replace(name="vectors/gender-twice")
+    rows = criteria(RIGHT, twice, random_run(1, "vectors/gender-1"), groups=WORLD)
+    for run in (RIGHT, twice):
+        row = rows[f"{run.name} {SIGNED}"]
+        assert "Holm's correction of 4 tests" in row.computed
+        assert row.p == pytest.approx(4 * 1 / 10_000)
+
+
 def test_shares_of_races_are_normalised_and_each_group_is_tested() -> None:
     races = ("white", "hispanic", "asian")
     rows = {"a": (0.5, 0.25, 0.05), "b": (0.2, 0.1, 0.1), "c": (0.1, 0.3, 0.2)}
