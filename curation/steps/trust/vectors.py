@@ -403,7 +403,7 @@ def debias(
     sets = list(zip(*groups.words.values(), strict=False)) if equalise is None else equalise
     more = [*words_of([groups]), *(word for each in sets for word in each)]
     names = judges or [groups.name]
-    named = source or _measured_as(campaign, names, path) or source_name(path)
+    named = source or _measured_as(campaign, path) or source_name(path)
     file = VectorFile(campaign, path, names, named, more=more, reporter=reporter)
     before = file.vectors
     with file.naming():
@@ -465,18 +465,15 @@ def debias(
     return Debiased(out, report, about, changes, tuple(runs))
 
 
-def _measured_as(campaign: Campaign, names: Sequence[str], path: Path) -> str:
-    """The source of a run of this very file with one of these groups; "" if there is none."""
+def _measured_as(campaign: Campaign, path: Path) -> str:
+    """The source of a run of this very file; "" if there is none."""
     runs = list[TrustRun]()
     for folder in sorted((campaign.trust / "runs" / MEASURE).glob("*/")):
         with suppress(CurationError):
             runs.append(read_run(folder))
     sha256 = digest(path) if runs else None
-    for run in runs:
-        is_this = run.groups in names and run.identity.get("sha256") == sha256
-        if is_this and not run.about.get("year"):
-            return run.source.removeprefix(f"{run.groups}-")
-    return ""
+    own = (r for r in runs if r.identity.get("sha256") == sha256 and not r.about.get("year"))
+    return next((run.source.removeprefix(f"{run.groups}-") for run in own), "")
 
 
 def _check(groups: Groups, path: Path, out: Path, method: Method, *, equalise: bool) -> None:

@@ -4,6 +4,7 @@ Pass means that the data could have shown the opposite. Power is that at the thr
 observed value, which would only repeat p.
 """
 
+import math
 from typing import TYPE_CHECKING
 
 from curation.records import Status
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 FEWEST = 5  # with fewer targets than this, a rank correlation says nothing
 ALONE = 0.9  # a third value with this rank correlation orders the units alone
+_ROUNDING = 1e-6  # vectors are stored with seven digits
 
 
 def reached(found: "Found", threshold: float, settings: TrustSettings) -> Status:
@@ -127,9 +129,10 @@ def within(found: "Found", threshold: float, settings: TrustSettings) -> Status:
 
 def changed(found: "Found", threshold: float, settings: TrustSettings) -> Status:
     """Whether bias grew or fell: on which side of the threshold the whole interval is."""
-    if found.ci is None or found.ci[0] <= threshold <= found.ci[1]:
+    low, high = found.ci or (-math.inf, math.inf)
+    if low <= threshold + _ROUNDING and high >= threshold - _ROUNDING:
         return "not_shown"
-    return "grew" if found.ci[0] > threshold else "fell"
+    return "grew" if low > threshold else "fell"
 
 
 def moved(found: "Found", threshold: float, settings: TrustSettings) -> Status:
