@@ -75,19 +75,13 @@ docs: $(VENV)/test.ready
 	$(IN)/python docs/make_columns.py
 
 # Pages are tested in a real Chromium and Firefox, and with tools of Node. On Debian and Ubuntu, root
-# gets them here; else install them.
+# gets what is missing here; else install it.
 browser:
-	@{ { command -v chromium || command -v chromium-browser; } && command -v npm && \
-	   { command -v firefox || command -v firefox-esr; }; } >/dev/null || \
-	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-	  chromium firefox-esr npm >/dev/null; } || \
-	{ echo "no chromium, firefox or npm here: install them, then try again" >&2; exit 1; }
+	@sh tests/support/need.sh "command -v chromium || command -v chromium-browser" chromium
+	@sh tests/support/need.sh "command -v firefox || command -v firefox-esr" firefox-esr
+	@sh tests/support/need.sh "command -v npm" npm
 
 # Workbooks are opened in a real LibreOffice, which Debian's Python drives.
 office:
-	@{ command -v soffice && /usr/bin/python3 -c "import uno"; } >/dev/null 2>&1 || \
-	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-	  --no-install-recommends libreoffice-calc-nogui python3-uno >/dev/null; } || \
-	{ echo "no LibreOffice here: install libreoffice-calc-nogui and python3-uno" >&2; exit 1; }
+	@sh tests/support/need.sh "command -v soffice" libreoffice-calc-nogui
+	@sh tests/support/need.sh "/usr/bin/python3 -c 'import uno'" python3-uno

@@ -623,7 +623,7 @@ class Criterion(Record):
     unit: str = ""
     p: Share | None = None
     power: Share | None = None
-    limit: Literal["", "at_least", "at_most", "within", "near", "no_change"] = ""
+    limit: Literal["", "at_least", "at_most", "above", "within", "near", "no_change"] = ""
     threshold: float | None = None
     source: str = ""
     computed: str = ""

@@ -119,8 +119,8 @@ class Check(Entry):
         unit: what ``n`` counts.
         judge: the function of ``judges`` that decides the status.
         threshold: a number, or the name of a setting in ``[trust]``.
-        limit: where the value must be: at_least or at_most the threshold; within it on both sides
-            of 0; near it; or no_change, if the threshold is the value without a change.
+        limit: where the value must be: at_least or at_most the threshold, or above it; within it
+            on both sides of 0; near it; or no_change, if it is the value without a change.
         source: where the threshold comes from.
         computed: what was computed.
         verdicts: the words of a status, if they are not those of all checks (``Words.verdicts``).

@@ -38,6 +38,7 @@ from curation.trust.protocol.datasets import ScoresCase, more_terms, resting_on,
 from curation.trust.protocol.measures import COUNTED, MeasureCase, MeasureRun, mean_change
 
 Name = Literal["amplification", "mitigation"]
+_DECIDES = "more targets, or longer texts"
 
 # --- pairs of runs of a measure -----------------------------------------------------------------
 
@@ -170,7 +171,7 @@ def _growth(
         if target in earlier.keys() - after.fitted
     }
     found = mean_change(list(gaps.values()), confidence=settings.confidence)
-    facts: dict[str, Any] = {"undecided": "", "decides": "more targets, or longer texts"}
+    facts: dict[str, Any] = {"undecided": "", "decides": _DECIDES}
     if not noisy:
         return replace(found, facts=facts)
     noise = [_noise(run, gaps, confidence=settings.confidence) for run in (after, before)]
@@ -248,6 +249,7 @@ def _own(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> Foun
     vectors judges if none of its groups' words was fitted.
     """
     facts: dict[str, Any] = {"before": before.name, "fitted": len(after.fitted)}
+    facts |= {"undecided": "", "decides": _DECIDES}
     for found in after.found("mitigation", "held_out"):
         if found.status:
             return Found(reason="none_left", facts={**facts, "why": found.why})
@@ -256,7 +258,7 @@ def _own(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> Foun
         return Found(reason="fitted", facts={**facts, "some": some(both, 5)})
     # Runs of word vectors have the same words and no contexts, so their noise does not differ.
     found = _growth(after, before, settings, noisy=after.measure in (*COUNTED, "contextual"))
-    return replace(found, facts={**found.facts, **facts}, evidence=(before.name,))
+    return replace(found, facts={**facts, **found.facts}, evidence=(before.name,))
 
 
 def independent(case: MeasureCase) -> Iterator[Found]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FEWEST = 5  # with fewer targets than this, a rank correlation says nothing
 ALONE = 0.9  # a third value with this rank correlation orders the units alone
-_ROUNDING = 1e-6  # vectors are stored with seven digits
+_LEAST = 0.0005  # a smaller change is shown as 0, and may be rounding
 
 
 def reached(found: "Found", threshold: float, settings: TrustSettings) -> Status:
@@ -130,7 +130,7 @@ def within(found: "Found", threshold: float, settings: TrustSettings) -> Status:
 def changed(found: "Found", threshold: float, settings: TrustSettings) -> Status:
     """Whether bias grew or fell: on which side of the threshold the whole interval is."""
     low, high = found.ci or (-math.inf, math.inf)
-    if low <= threshold + _ROUNDING and high >= threshold - _ROUNDING:
+    if low <= threshold + _LEAST and high >= threshold - _LEAST:
         return "not_shown"
     return "grew" if low > threshold else "fell"
 
