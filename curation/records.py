@@ -545,7 +545,8 @@ class Bias(Record):
     All vectors are in the order of ``groups``. ``p`` is the normalised ``soa``, ``signed`` is
     p − reference, ``l1`` the sum of its absolute values. ``ci`` has an interval for each entry of
     ``signed``. ``n`` is the number of contexts (text, probe) or of group words found (vectors).
-    ``units`` is how many documents (of people's labels: passages) have a context of one group.
+    ``units`` is the effective number of documents, or of passages for people's labels: it is small
+    if most contexts of one group are in few of them.
     ``divergences`` has the others that were asked for. If there is no result, ``undefined`` has the
     reason code, and p, signed and l1 are None: no evidence is not zero bias.
 
@@ -565,7 +566,7 @@ class Bias(Record):
     value: float | None = None
     value_ci: Interval | None = None
     n: Annotated[int, Field(ge=0)] = 0
-    units: Annotated[int, Field(ge=0)] | None = None
+    units: Annotated[float, Field(ge=0)] | None = None
     undefined: str | None = None
 
     @check_model(mode="after")

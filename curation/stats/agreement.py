@@ -4,7 +4,9 @@ Votes have shape (associations, classes): how many annotators chose each label. 
 computed from sums over associations, so that leaving a CAT out is a subtraction.
 """
 
+import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import krippendorff
 import numpy as np
@@ -146,6 +148,48 @@ def interval(measure: str, units: Floats, *, confidence: float = 0.95) -> Interv
         ends = logarithms and [float(np.exp(end)) for end in logarithms]
         ends = ends or _jackknife(disagreement, units, confidence=confidence)
     return ends and [min(1.0, max(_LEAST, 1 - end)) for end in reversed(ends)]
+
+
+def alpha_within(
+    votes: Counts, strata: Sequence[str] | NDArray[Any], *, confidence: float = 0.95
+) -> tuple[float | None, Interval | None]:
+    """Krippendorff's alpha within strata, with the jackknife's interval over rows.
+
+    Observed disagreement, and that expected by chance within each stratum, are added up. If labels
+    depend on the stratum only, it is 0 or not defined, whatever alpha is over all rows.
+
+    Args:
+        votes: shape (rows, classes).
+        strata: the stratum of each row, such as the target of a passage.
+        confidence: of the interval.
+
+    Returns:
+        The value, None if no stratum has labels of two classes; and the interval, which is the
+        value alone if nobody disagrees, and None if it is not defined without one of the rows.
+
+    >>> alpha_within(np.array([[2, 0], [2, 0], [0, 2]]), ["a", "a", "b"])  # alpha is 1 over all
+    (None, None)
+    """
+    own, classes = contributions(votes), votes.shape[1]
+    names, place = np.unique(np.asarray(strata), return_inverse=True)
+    rows = np.zeros((len(votes), len(names), own.shape[1]))
+    rows[np.arange(len(votes)), place] = own
+
+    def disagreement(sums: Floats) -> Floats:
+        each = sums.reshape(len(sums), len(names), -1)
+        by_class, n = each[..., :classes], each[..., :classes].sum(axis=-1)
+        chance = (n**2 - (by_class**2).sum(axis=-1)) / np.maximum(n - 1, 1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray((n - each[..., classes]).sum(axis=-1) / chance.sum(axis=-1))
+
+    units = rows.reshape(len(votes), -1)
+    value = 1 - float(disagreement(units.sum(axis=0, keepdims=True))[0])
+    if math.isnan(value):
+        return None, None
+    if value == 1:
+        return value, [value, value]
+    ends = _jackknife(disagreement, units, confidence=confidence) if len(units) > 1 else None
+    return value, ends and [1 - ends[1], 1 - ends[0]]
 
 
 def unanimous_interval(

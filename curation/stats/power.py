@@ -14,6 +14,8 @@ from curation.stats.correlations import z_error
 from curation.stats.intervals import Floats, t_quantile
 from curation.stats.tests import right_signs, sign_test
 
+MOST_IN_EACH = 100  # signs in each direction that are looked at
+
 CATS_A_TERM = (1, 2, 3, 5, 10, 20)
 _TRIED = 9  # units up to which the critical rho comes from all orders
 _MOST = 100_000  # units above which no number of units is suggested
@@ -242,36 +244,37 @@ def detectable_rho(n: int, *, alpha: float = 0.05, power: float = 0.8) -> float 
     return high
 
 
-def sign_power(share: float, n: int, *, alpha: float = 0.05, chance: float = 0.5) -> float:
+def sign_power(share: float, each: Sequence[int], *, alpha: float = 0.05) -> float:
     """The probability that the one-sided sign test is significant if this share of signs is right.
 
-    >>> round(sign_power(0.9, 8), 3), sign_power(0.9, 4)  # 7 or 8 of 8; not even 4 of 4 suffices
+    Args:
+        share: of right signs.
+        each: the number of signs in each direction, see ``tests.chances``.
+        alpha: the level.
+
+    >>> round(sign_power(0.9, (4, 4)), 3), sign_power(0.9, (8, 0))  # 7 or 8 of 8; nothing suffices
     (0.813, 0.0)
     """
-    least = right_signs(n, alpha=alpha, chance=chance)
-    return 0.0 if least is None else sign_test(least, n, chance=share)
+    least = right_signs(each, alpha=alpha)
+    return 0.0 if least is None else sign_test(least, sum(each), chance=share)
 
 
+@cache
 def needed_signs(
     share: float, *, directions: int = 2, alpha: float = 0.05, power: float = 0.8
 ) -> int | None:
     """The smallest number of signs in each direction with which ``sign_power`` reaches a power.
 
-    What favours all directions but one, whatever it is asked about, is right in 1 − 1 / directions
-    of the signs if each direction has as many; that is the chance of the test.
-
     The power of an exact test falls now and then as n grows. It is 0.8 with 8 signs and a share of
     0.9, and less with 10; the number that is returned is the first that reaches the power.
 
     Returns:
-        None if the chance reaches the share, so that no number is enough.
+        None if fewer than ``MOST_IN_EACH`` do not suffice.
 
     >>> needed_signs(0.9), needed_signs(0.9, directions=3), needed_signs(0.9, directions=10)
     (4, 7, None)
     """
-    chance, each = 1 - 1 / directions, 1
-    if chance >= share:
-        return None
-    while sign_power(share, each * directions, alpha=alpha, chance=chance) < power:
-        each += 1
-    return each
+    for each in range(1, MOST_IN_EACH):
+        if sign_power(share, [each] * directions, alpha=alpha) >= power:
+            return each
+    return None

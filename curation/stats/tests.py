@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from curation.stats.metrics import METRICS, extreme, icat, percent_interval
 SWAPS = 10_000  # drawn by ``swap_test`` if there are too many to try all
 ALL_SWAPS = 12  # terms up to which all swaps are tried
 _AT_ONCE = 1_000_000  # signs in memory at once: 16 MB
+_MOST_SIGNS = 1000  # with more, binomial coefficients may not fit into a float
 
 
 def t_test(values: Floats) -> float | None:
@@ -72,14 +74,53 @@ def sign_test(right: int, n: int, *, chance: float = 0.5) -> float:
     return float(betainc(right, n - right + 1, chance)) if right else 1.0
 
 
-def right_signs(n: int, *, alpha: float = 0.05, chance: float = 0.5) -> int | None:
+@cache
+def chances(each: tuple[int, ...]) -> tuple[float, ...]:
+    """The chance of at least 0, 1, … right signs, at most, of what says the same of all targets.
+
+    It may favour every direction but one, whatever the target is, or with any probabilities: what
+    matters is the largest chance that these can give. For two directions it is computed (as in
+    Barnard's test); for more it is that of a binomial distribution with the largest expected share
+    of right signs, 1 − the share of the rarest direction, which is no smaller (Hoeffding 1956).
+
+    Args:
+        each: the number of signs in each direction.
+
+    >>> round(chances((4, 4))[7], 3), chances((8, 0))[8]  # 9 of 256, as a coin has; and no test
+    (0.035, 1.0)
+    """
+    n = sum(each)
+    if len(each) != 2 or n > _MOST_SIGNS:
+        chance = 1 - min(each) / max(1, n)
+        return tuple(sign_test(right, n, chance=chance) for right in range(n + 1))
+    favours: Floats = np.linspace(
+        0, 1, 1001, dtype=np.float64
+    )  # the first direction, with this probability
+    total = np.zeros((n + 1, len(favours)))
+    second = _binomial(each[1], 1 - favours)
+    for right, own in enumerate(_binomial(each[0], favours)):
+        total[right : right + each[1] + 1] += own * second
+    return tuple(total[::-1].cumsum(axis=0)[::-1].max(axis=1).clip(max=1).tolist())
+
+
+def _binomial(n: int, shares: Floats) -> Floats:
+    """The probabilities of 0 to n, shape (n + 1, shares)."""
+    ways = np.array([float(math.comb(n, k)) for k in range(n + 1)])[:, None]
+    count = np.arange(n + 1)[:, None]
+    return np.asarray(ways * shares**count * (1 - shares) ** (n - count))
+
+
+def right_signs(each: Sequence[int], *, alpha: float = 0.05) -> int | None:
     """The least number of right signs that is significant; None if not even all are.
 
-    >>> right_signs(8), right_signs(4)
-    (7, None)
+    Args:
+        each: the number of signs in each direction.
+        alpha: the level.
+
+    >>> right_signs((4, 4)), right_signs((2, 2)), right_signs((8, 0))
+    (7, None, None)
     """
-    tests = ((right, sign_test(right, n, chance=chance)) for right in range(n + 1))
-    return next((right for right, p in tests if p <= alpha), None)
+    return next((right for right, p in enumerate(chances(tuple(each))) if p <= alpha), None)
 
 
 def exact_share_interval(right: int, n: int, *, confidence: float) -> tuple[float, float]:

@@ -169,7 +169,7 @@ def biases(
     policies: Policies = DEFAULT,
     *,
     n: int | Sequence[int],
-    units: Sequence[int] | None = None,
+    units: Sequence[float] | None = None,
     intervals: Floats | None = None,
     undefined: Mapping[str, str] = {},
 ) -> list[Bias]:
@@ -183,7 +183,7 @@ def biases(
             missing.
         policies: how strengths become a distribution.
         n: the number of contexts of each target, or of group words found.
-        units: how many documents, or passages, each target's contexts of one group are in.
+        units: the effective number of documents, or passages, of each target.
         intervals: shape (n, k, 2), of each entry of p − p0; NaN if there is none. Those of L1
             follow (``l1_interval``).
         undefined: the reason codes that the measure knows already, by target.

@@ -126,9 +126,9 @@ def test_needed_units_are_the_least() -> None:
 
 
 def test_power_of_signs_by_hand() -> None:
-    assert sign_power(0.9, 8) == pytest.approx(0.9**8 + 8 * 0.9**7 * 0.1)
-    assert sign_power(0.5, 8) == pytest.approx(9 / 256)
-    assert (sign_power(1.0, 5), sign_power(1.0, 4)) == (1.0, 0.0)
+    assert sign_power(0.9, (4, 4)) == pytest.approx(0.9**8 + 8 * 0.9**7 * 0.1)
+    assert sign_power(0.5, (4, 4)) == pytest.approx(9 / 256)
+    assert (sign_power(1.0, (3, 3)), sign_power(1.0, (2, 2))) == (1.0, 0.0)
     assert module.needed_signs(0.9) == 4  # in each of two directions
     # Of three directions, two thirds are right by chance: 18 of 21 have p .046, and power .85.
     assert module.needed_signs(0.9, directions=3) == 7

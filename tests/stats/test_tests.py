@@ -36,7 +36,21 @@ def test_signs_by_hand() -> None:
     assert sign_test(7, 8) == pytest.approx(9 / 256)  # eight orders with one wrong, one without
     assert sign_test(0, 8) == 1.0
     assert sign_test(0, 0) == 1.0
-    assert [module.right_signs(n) for n in (4, 5, 7, 8, 20)] == [None, 5, 7, 7, 15]
+    each = [(2, 2), (3, 3), (4, 4), (10, 10), (8, 0), (7, 1)]
+    assert [module.right_signs(signs) for signs in each] == [None, 6, 7, 15, None, 8]
+
+
+def test_what_says_the_same_of_all_targets_has_no_larger_chance() -> None:
+    """P of 8 right of six and two is q^6 (1 − q)^2, largest at q = 3/4: .178 · .0625 = .0111.
+
+    By simulation for q = .8.
+    """
+    assert module.chances((6, 2))[8] == pytest.approx(0.75**6 * 0.25**2, abs=1e-6)
+    rng = np.random.default_rng(1)
+    right = rng.binomial(6, 0.8, 20_000) + rng.binomial(2, 0.2, 20_000)
+    assert np.mean(right >= 7) <= module.chances((6, 2))[7]
+    # Three directions, of which it favours two: 2 / 3 of the signs are right.
+    assert module.chances((2, 2, 2))[6] == pytest.approx((2 / 3) ** 6)
 
 
 @pytest.mark.parametrize("n", [5, 8, 13])

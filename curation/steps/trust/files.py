@@ -129,6 +129,12 @@ def group_file(campaign: Campaign, name: str) -> Path:
     return ours if ours.exists() and not own.exists() else own
 
 
+def reference_run(settings: GroupSettings) -> str:
+    """The name of the run that is the reference of groups; "" if it is none."""
+    is_run = settings.reference.startswith(OF_RUN)
+    return settings.reference.removeprefix(OF_RUN) if is_run else ""
+
+
 def _run_file(campaign: Campaign, reference: str) -> Path:
     return campaign.trust / "runs" / reference.removeprefix(OF_RUN) / BIAS
 

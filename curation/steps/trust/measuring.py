@@ -260,7 +260,7 @@ def measure_runs(campaign: Campaign) -> list[RunState]:
 
 
 def _again(run: TrustRun) -> str:
-    """The command that measures a run again, without options such as ``--window``."""
+    """The command that measures a run again, without options that its name does not show."""
     source, year = run.source.removeprefix(f"{run.groups}-"), run.about.get("year")
     command = _COMMANDS.get(run.measure, "prior FILE")
     if run.measure not in _COMMANDS:  # a prior measure, whose command adds what is behind +

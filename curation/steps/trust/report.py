@@ -40,6 +40,7 @@ from curation.steps.trust.files import (
     TrustRun,
     group_file,
     group_files,
+    reference_run,
     run_files,
 )
 from curation.text.times import now
@@ -209,6 +210,7 @@ def _of_measures(
                 words=frozenset(words),
                 fitted=frozenset(run.about.get("debiased", {}).get("fitted", ())),
                 year=run.about.get("year"),
+                reference=reference_run(own),
             )
         )
     own_seed = campaign.settings.campaign.seed

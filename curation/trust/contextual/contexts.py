@@ -32,7 +32,7 @@ from curation.stats.intervals import t_quantile
 from curation.trust import framework
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
-from curation.trust.text.automated import Span, document_name
+from curation.trust.text.automated import Span, document_name, effective_number
 from curation.trust.text.scanning import Batches, Texts, scanner
 from curation.trust.vectors.cosine import mean_vectors, soa, vector_biases
 
@@ -307,11 +307,11 @@ def reduced_biases(
         confidence: of the intervals of L1, and of those of p − p0 together.
 
     Returns:
-        One result per target. ``n`` is the number of the target's contexts, and ``units`` that of
-        the documents with them, or of blocks of documents if there are more than ``BLOCKS``.
+        One result per target. ``n`` is the number of the target's contexts, and ``units`` the
+        effective number of documents, or of blocks if there are more than ``BLOCKS`` documents.
     """
     own = _contexts(sums, groups)
-    how: dict[str, Any] = {"n": own.sum(axis=1).tolist(), "units": (own > 0).sum(axis=1).tolist()}
+    how: dict[str, Any] = {"n": own.sum(axis=1).tolist(), "units": [*map(effective_number, own)]}
     ends = intervals(sums, groups, policies, confidence=confidence)
     return vector_biases(vectors, groups, policies, ends=ends, **how)
 

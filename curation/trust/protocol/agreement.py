@@ -118,7 +118,8 @@ def _of_people(case: MeasureCase, criterion: CriterionName) -> Iterator[Found]:
     if not found and case.run.measure != HUMAN:
         yield Found(reason="automatic")
     for each in found:
-        if each.value is not None and not each.facts.get("targets_with_alpha", 1):
+        low = each.facts.get("within_low", 1.0)
+        if each.value is not None and (not isinstance(low, float) or low <= 0):
             yield Found(reason="targets_only", n=each.n, facts={**each.facts, "alpha": each.value})
         elif each.value is not None and each.ci is None:
             yield Found(reason="no_interval", n=each.n, facts=each.facts)

@@ -226,11 +226,13 @@ def row(check: Check, case: Case, found: Found) -> Criterion:
         advice = check.advice.get(status, "")
         silent = sorted(case.silent.intersection(found.runs))
         if silent and status in check.silenced:
+            would = check.verdicts.get(status) or words().verdict(status)
             parts.append(
-                f"The verdict would be {words().verdict(status)}, but the lms of "
-                f"{', '.join(silent)} is not surely above 50, so it shows nothing"
+                f"The verdict would be {would}, but the lms of {', '.join(silent)} is not surely "
+                "above 50, so it shows nothing"
             )
-            status = "inconclusive" if status in ("pass", "fail") else "not_shown"
+            compares = check.criterion in ("amplification", "mitigation")
+            status = "not_shown" if compares else "inconclusive"
             advice = "a model whose lms is surely above 50"
     if check.kind == "property" and status != "holds":
         kind, status = "test", "fail" if status == "broken" else status

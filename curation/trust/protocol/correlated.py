@@ -181,15 +181,17 @@ class Prediction(NamedTuple):
         has = ~np.isnan(of)
         if has.sum() <= FEWEST:
             return self
+        if has.all() and len({*of.tolist()}) == 1:  # what is equal everywhere explains nothing
+            return self._replace(counted=0.0, rest=self.found)
         columns = [each[has] for each in (sizes, gaps, of)]
         rest = correlations.partial(*columns, confidence=confidence)
         return self._replace(counted=rho(columns[0], columns[2]), rest=rest)
 
     def doubt(self) -> tuple[bool, float]:
         """How much speaks for the number as the explanation of the sizes; for comparisons."""
-        rest, alone = self.rest, self.counted is None or abs(self.counted) >= ALONE
-        known = rest is not None and rest.p is not None
-        return alone or not known, rest.p if rest is not None and rest.p is not None else 1.0
+        rest = self.rest and self.rest.rho
+        alone = self.counted is None or abs(self.counted) >= ALONE
+        return alone or rest is None, -(rest or 0.0)
 
 
 def predictions(
@@ -236,7 +238,7 @@ def predictions(
     of_sizes = Prediction("", test(sizes, gaps))
     explained = [of_sizes.without(sizes, gaps, often, confidence=confidence)]
     units = [bias.units for bias, *_ in known]
-    if len({*units}) > 1:  # the contexts of a document are about the same thing
+    if any(each is not None for each in units):  # the contexts of a document are alike
         named = of_sizes._replace(number="the number of documents or passages")
         explained.append(named.without(sizes, gaps, units, confidence=confidence))
     return [*found, max(explained, key=Prediction.doubt)]

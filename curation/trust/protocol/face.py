@@ -13,7 +13,7 @@ from curation.records import GOLDS
 from curation.settings import TrustSettings
 from curation.stats.metrics import icat, judge
 from curation.stats.power import needed_signs, sign_power
-from curation.stats.tests import exact_share_interval, right_signs, sign_test
+from curation.stats.tests import chances, exact_share_interval, right_signs
 from curation.text.wording import amount
 from curation.trust.protocol.checks import Found
 from curation.trust.protocol.datasets import (
@@ -43,11 +43,9 @@ def signs_found(
 ) -> Found:
     """The share of right signs with its exact interval and p, and the power at ``VALID``.
 
-    What says the same of all targets is right wherever this is known to be so: of all directions
-    but one, it may favour every one. So the test is against the share of signs that are not in the
-    rarest direction, which is one half for two directions with as many signs. That share is the
-    most that is expected of what does not know the targets, and p is at most that of the binomial
-    distribution with it (Hoeffding 1956).
+    What says the same of all targets is right wherever this is known to be so, so the test is not
+    against a coin (``stats.tests.chances``). Each direction needs as many signs as have a power
+    together, or all the signs that there are must have it.
 
     Args:
         right: whether the sign of each target is right; None if it has no result.
@@ -63,30 +61,26 @@ def signs_found(
     facts |= {"missing": len(right) - n, "valid": VALID}
     facts["each"] = ", ".join(f"{name} {each[name]}" for name in directions)
     own: dict[str, Any] = {"alpha": settings.alpha}
+    sizes = [each[name] for name in directions]
+    power, least = sign_power(VALID, sizes, **own), right_signs(sizes, **own)
     needed = needed_signs(VALID, directions=len(directions), power=settings.power, **own)
-    facts["lacking"] = _lacking(each, directions, needed)
-    chance = 1 - min(each[name] for name in directions) / max(1, n)
-    facts |= {"chance": chance, "more": facts["lacking"] or "more of them, with clearer signs"}
-    least = right_signs(n, chance=chance, **own)
+    lacking = _lacking(each, directions, needed) if power < settings.power else ""
+    facts |= {"lacking": lacking, "chance": 1 - min(sizes) / max(1, n)}
+    facts["more"] = lacking or "more of them, with clearer signs"
     wanted = max(least or 0, math.ceil(settings.face * n - _ZERO))
-    if least is not None and wanted > fine and not facts["lacking"]:
-        facts["more"] = amount(wanted - fine, "more right sign")
+    if least is not None and wanted > fine and not lacking:
+        facts["more"] = f"{amount(wanted - fine, 'more right sign')} of these {n}"
     if not n:
         return Found(reason="no_result", facts=facts)
-    return Found(
-        value=fine / n,
-        ci=exact_share_interval(fine, n, confidence=1 - 2 * settings.alpha),
-        n=n,
-        p=sign_test(fine, n, chance=chance),
-        power=sign_power(VALID, n, chance=chance, **own),
-        facts=facts,
-    )
+    ci = exact_share_interval(fine, n, confidence=1 - 2 * settings.alpha)
+    p = chances(tuple(sizes))[fine]
+    return Found(value=fine / n, ci=ci, n=n, p=p, power=power, facts=facts)
 
 
 def _lacking(each: Mapping[str, int], directions: Sequence[str], needed: int | None) -> str:
     """What is missing so that each direction has enough signs with a result; "" if none is."""
     if needed is None:
-        return f"fewer groups: for {len(directions)}, no number of them is enough"
+        return f"fewer groups: with {len(directions)}, hardly any number of signs is enough"
     few = {name: needed - each[name] for name in directions if each[name] < needed}
     parts = ", ".join(f"{more} more for «{name}»" for name, more in few.items())
     return f"{parts}: {needed} with a result in each direction" if parts else ""

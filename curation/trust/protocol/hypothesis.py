@@ -72,6 +72,11 @@ def _unlike(after: MeasureRun, before: MeasureRun) -> str:
             f"{both} cannot be compared: they have {after.kind} and {before.kind}, and only the "
             "sizes of one kind say whether bias grew"
         )
+    if after.words != before.words:
+        return f"{both} were measured with other words of the groups"
+    windows = [[v for v in r.variant.split("+") if "window-" in v] for r in (after, before)]
+    if after.measure == before.measure and windows[0] != windows[1]:
+        return f"{both} have contexts of other lengths"
     own, other = after.policies, before.policies
     if own.normalise != other.normalise or (
         after.measure not in COUNTED and own.negative != other.negative
@@ -132,7 +137,8 @@ def towards(case: MeasureCase) -> Iterator[Found]:
         facts["far"] = sum(distance) / len(distance) if distance else None
         found = mean_change([m[0] for m in moved.values()], confidence=case.settings.confidence)
         facts["way"] = "towards" if (found.value or 0) > 0 else "away from"
-        yield replace(found, name=group, facts=facts, evidence=(before.name,))
+        named = f"{group}:{before.name}"
+        yield replace(found, name=named, facts=facts, evidence=(before.name,))
 
 
 def _intervals(run: MeasureRun) -> dict[str, tuple[float, Interval]]:
@@ -147,34 +153,51 @@ def _intervals(run: MeasureRun) -> dict[str, tuple[float, Interval]]:
 def grown(case: MeasureCase) -> Iterator[Found]:
     """The mean change of L1 to the reference of the run before."""
     for before in _pairs(case, "amplification")[0]:
-        found = _growth(case.run, before, case.settings, noisy=True)
-        yield replace(found, facts={"before": before.name, **found.facts}, evidence=(before.name,))
+        found = _growth(case, case.run, before, noisy=True)
+        facts = {"before": before.name, **found.facts}
+        yield replace(found, name=before.name, facts=facts, evidence=(before.name,))
 
 
-def _growth(
-    after: MeasureRun, before: MeasureRun, settings: TrustSettings, *, noisy: bool
-) -> Found:
+def _own_reference(case: MeasureCase, *runs: MeasureRun) -> Found | None:
+    """Why the distance of runs from their reference is not compared: it is one of their own.
+
+    A run that is its own reference has a bias of 0 by definition, so bias grows from it, whatever
+    is compared; with a reference on the same texts, part of this remains.
+    """
+    for run in (run for run in runs if run.reference):
+        reference = case.all.named(run.reference)
+        if run.name == run.reference or (reference and reference.texts == run.texts):
+            facts = {"own": run.name, "reference": run.reference}
+            return Found(reason="own_reference", facts=facts)
+    return None
+
+
+def _growth(case: MeasureCase, after: MeasureRun, before: MeasureRun, *, noisy: bool) -> Found:
     """The mean change of the size of bias over targets, without those that a method was fitted on.
 
     Args:
+        case: has the confidence of the interval, and all runs.
         after: the run after.
         before: the run before, whose reference is that of both.
-        settings: the confidence of the interval.
         noisy: whether the noise of the runs may differ. L1 is too large by up to its noise, so the
             interval is longer by it at each end, and there is no p, which would be that of the
             interval without it. A run without intervals may have any noise.
     """
+    confidence = case.settings.confidence
+    if (own := _own_reference(case, before, after)) is not None:
+        return own
     later, earlier = _sizes(after, before), _sizes(before, before)
     gaps = {
         target: value - earlier[target]
         for target, value in later.items()
         if target in earlier.keys() - after.fitted
     }
-    found = mean_change(list(gaps.values()), confidence=settings.confidence)
+    found = mean_change(list(gaps.values()), confidence=confidence)
     facts: dict[str, Any] = {"undecided": "", "decides": _DECIDES}
     if not noisy:
         return replace(found, facts=facts)
-    noise = [_noise(run, gaps, confidence=settings.confidence) for run in (after, before)]
+    largest = {b.target: most(b.reference) for b in before.biases if b.reference}
+    noise = [_noise(run, gaps, largest, confidence=confidence) for run in (after, before)]
     ci = found.ci and (found.ci[0] - noise[0][0], found.ci[1] + noise[1][0])
     facts |= {"noise": noise[0][0], "noise_before": noise[1][0]}
     lacking = [
@@ -184,8 +207,10 @@ def _growth(
     ]
     if lacking:
         without = " and ".join(lacking)
-        facts["undecided"] = f"There is no interval for {without}, so noise may explain any change"
+        facts["undecided"] = f"No interval for {without}: each may be all noise, and counts as such"
         facts["decides"] = "texts of more documents, or another normalisation than softmax"
+        if not all(run.policies.in_simplex for run in (after, before)):
+            ci = None  # L1 has no largest value
     return replace(found, p=None, ci=ci, facts=facts)
 
 
@@ -202,7 +227,9 @@ def _sizes(run: MeasureRun, before: MeasureRun) -> dict[str, float]:
     return {target: sum(map(abs, each)) for target, each in changes(run, references).items()}
 
 
-def _noise(run: MeasureRun, targets: Collection[str], *, confidence: float) -> tuple[float, int]:
+def _noise(
+    run: MeasureRun, targets: Collection[str], largest: Mapping[str, float], *, confidence: float
+) -> tuple[float, int]:
     """By how much noise can enlarge the mean L1 of targets, and how many have no interval.
 
     An absolute value of a normal error s is s √(2 / π) on average if the true value is 0, and is
@@ -216,7 +243,7 @@ def _noise(run: MeasureRun, targets: Collection[str], *, confidence: float) -> t
             pairs = [pair for pair in bias.ci or () if pair is not None]
             lacking += not pairs
             halves = sum((high - low) / 2 for low, high in pairs)
-            total += factor * halves if pairs else most(bias.reference)
+            total += factor * halves if pairs else largest[bias.target]
     return total / max(1, len(targets)), lacking
 
 
@@ -242,7 +269,7 @@ def _judged(case: MeasureCase, run: MeasureRun) -> list[MeasureRun]:
     return list(found.values())
 
 
-def _own(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> Found:
+def _own(case: MeasureCase, after: MeasureRun, before: MeasureRun) -> Found:
     """What a measure of ours shows of a method, on words that the method was not fitted on.
 
     A run that ``debias`` made has the change on the words that were left. Another run of the same
@@ -250,6 +277,8 @@ def _own(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> Foun
     """
     facts: dict[str, Any] = {"before": before.name, "fitted": len(after.fitted)}
     facts |= {"undecided": "", "decides": _DECIDES}
+    if (own := _own_reference(case, before, after)) is not None:
+        return own
     for found in after.found("mitigation", "held_out"):
         if found.status:
             return Found(reason="none_left", facts={**facts, "why": found.why})
@@ -257,26 +286,26 @@ def _own(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> Foun
     if both := sorted(after.fitted & after.words):
         return Found(reason="fitted", facts={**facts, "some": some(both, 5)})
     # Runs of word vectors have the same words and no contexts, so their noise does not differ.
-    found = _growth(after, before, settings, noisy=after.measure in (*COUNTED, "contextual"))
+    found = _growth(case, after, before, noisy=after.measure in (*COUNTED, "contextual"))
     return replace(found, facts={**facts, **found.facts}, evidence=(before.name,))
 
 
 def independent(case: MeasureCase) -> Iterator[Found]:
     """Whether bias fell or grew by a measure of ours, which the method did not optimise."""
     for before in _judged(case, case.run) if not case.run.prior else ():
-        yield _own(case.run, before, case.settings)
+        yield replace(_own(case, case.run, before), name=before.name)
 
 
 def optimised(case: MeasureCase) -> Iterator[Found]:
     """Whether bias fell by the measure that a method optimises, and by one of ours.
 
-    If bias grew by one of ours, it grew: the method improves its own metric only. It fell if both
-    say so.
+    If bias grew by one of ours, it grew, whatever the metric that the method optimises does. It
+    fell if both say so.
     """
     for before in _judged(case, case.run) if case.run.prior else ():
-        found = _growth(case.run, before, case.settings, noisy=False)
+        found = _growth(case, case.run, before, noisy=False)
         ours = {
-            run.name: _own(run, other, case.settings)
+            run.name: _own(case, run, other)
             for run in case.all.runs
             if not run.prior and run.source == case.run.source
             if (other := case.all.named(f"{run.measure}/{before.source}"))
@@ -287,15 +316,14 @@ def optimised(case: MeasureCase) -> Iterator[Found]:
             for name, each in ours.items()
         }
         verdict: Status = "not_shown"
-        if "grew" in answers.values() or (here == "grew" and "fell" not in answers.values()):
+        if "grew" in answers.values():
             verdict = "grew"
         elif here == "fell" and "fell" in answers.values():
             verdict = "fell"
         listed = "; ".join(f"{name}: {words().verdict(each)}" for name, each in answers.items())
         facts = {"answer": words().verdict(here), "verdict": verdict, "before": before.name}
-        facts["by"] = ", by a measure of ours" if verdict == "grew" and here != "grew" else ""
         facts["ours"] = listed or "none has both sources"
-        yield replace(found, facts=facts, evidence=(before.name,))
+        yield replace(found, name=before.name, facts=facts, evidence=(before.name,))
 
 
 # --- of scores ----------------------------------------------------------------------------------

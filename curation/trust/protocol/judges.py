@@ -130,7 +130,7 @@ def within(found: "Found", threshold: float, settings: TrustSettings) -> Status:
 def changed(found: "Found", threshold: float, settings: TrustSettings) -> Status:
     """Whether bias grew or fell: on which side of the threshold the whole interval is."""
     low, high = found.ci or (-math.inf, math.inf)
-    if low <= threshold + _LEAST and high >= threshold - _LEAST:
+    if low <= threshold <= high or abs((found.value or 0.0) - threshold) < _LEAST:
         return "not_shown"
     return "grew" if low > threshold else "fell"
 

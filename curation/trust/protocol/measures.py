@@ -34,6 +34,7 @@ class MeasureRun(NamedTuple):
         words: the groups' words that it was measured with.
         fitted: the words that a method was fitted on which changed the vectors; see ``debias``.
         year: the year that the vectors are of; None if they are of no year.
+        reference: the run that the groups have as their reference; "" if it is none.
     """
 
     name: str
@@ -45,6 +46,7 @@ class MeasureRun(NamedTuple):
     words: frozenset[str] = frozenset()
     fitted: frozenset[str] = frozenset()
     year: int | None = None
+    reference: str = ""
 
     @property
     def source(self) -> str:
@@ -60,6 +62,11 @@ class MeasureRun(NamedTuple):
     def variant(self) -> str:
         """What distinguishes the source from others with this stem, such as ``window-1``."""
         return self.source.partition("+")[2]
+
+    @property
+    def texts(self) -> str:
+        """What was measured, whatever the groups and the variant: ``wiki``."""
+        return self.stem.removeprefix(f"{self.groups}-")
 
     @property
     def prior(self) -> bool:

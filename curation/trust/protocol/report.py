@@ -114,8 +114,13 @@ def _listed(rows: Sequence[Criterion], status: str) -> str:
 
 def _rows_with(rows: Sequence[Criterion], status: str) -> str:
     """The comparisons with a status, by criterion and subject; or "nothing"."""
-    own = (f"{words().what_holds[r.criterion]} of {r.name}" for r in rows if r.status == status)
-    return some(dict.fromkeys(own), _NAMES) or "nothing"
+    found = dict[str, None]()
+    for row in (row for row in rows if row.status == status):
+        after, _, before = row.check.partition(":")[2].rpartition(";")
+        if not after:  # a run of a measure
+            after, before = row.name, before.rpartition(":")[2]
+        found[f"{words().what_holds[row.criterion]} of {after} compared with {before}"] = None
+    return some(found, _NAMES) or "nothing"
 
 
 def _untested(rows: Sequence[Criterion]) -> str:

@@ -367,7 +367,7 @@ def count_biases(
         undefined: the reason codes that are known already, by target.
     """
     policies = framework.of_counts(policies)
-    known = [sum(map(any, units.get(target, ()))) for target in groups.targets]
+    known = [effective_number(units.get(target, ())) for target in groups.targets]
     each = framework.simultaneous(confidence, len(groups.words))
     ends = np.full((*soa.shape, 2), np.nan)
     for place, target in enumerate(groups.targets):
@@ -378,6 +378,20 @@ def count_biases(
     codes = {**undefined, **missing}
     how: dict[str, Any] = {"n": n, "intervals": ends, "undefined": codes}
     return framework.biases(groups, soa, policies, units=known if units else None, **how)
+
+
+def effective_number(contexts: Iterable[Any]) -> float:
+    """How many documents with equally many contexts would weigh as these do: (Σ c)² / Σ c² (Kish).
+
+    Args:
+        contexts: the contexts of each document, or an array of them by group.
+
+    >>> effective_number([[2, 0], [1, 1]]), effective_number([[8, 0], [1, 1]]), effective_number([])
+    (2.0, 1.4706, 0.0)
+    """
+    counts = [float(np.sum(each)) for each in contexts]
+    square = sum(count**2 for count in counts)
+    return round(sum(counts) ** 2 / square, 4) if square else 0.0
 
 
 def intervals(

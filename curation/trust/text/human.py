@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from curation.records import Bias, CriterionName, Evidence, GroupLabel, Interval, Rejection
 from curation.stats.agreement import Counts as Votes
-from curation.stats.agreement import coefficient
+from curation.stats.agreement import alpha_within, coefficient
 from curation.stats.correlations import spearman
 from curation.text.times import read_time
 from curation.trust.framework import DEFAULT, Floats, Policies, distributions, of_counts
@@ -198,28 +198,47 @@ class Passages:
         names, found = np.array([passage for passage, _ in self.units], str), []
         if _several(self.votes):
             whole = agreement(self.votes, names, confidence=confidence)
-            of_targets = self._alphas(self.votes, range(len(self.units)))
-            found.append(_of_labels(whole, "agreement", of_targets))
+            rows: Sequence[int] = range(len(self.units))
+            found.append(self._of_labels(whole, "agreement", self.votes, rows, confidence))
             median, ends = shuffled_agreement(self.votes, names, seed=seed, confidence=confidence)
             control: dict[str, Any] = {"check": "control-shuffled-labels", "n": SHUFFLES}
             found.append(_alpha("agreement", median, ends, **control))
         if len(self.repeated):
             again = names[np.array(self.repeated_units, int)]
             twice = agreement(self.repeated, again, confidence=confidence)
-            of_targets = self._alphas(self.repeated, self.repeated_units)
-            found.append(_of_labels(twice, "retest", of_targets))
+            rows = self.repeated_units
+            found.append(self._of_labels(twice, "retest", self.repeated, rows, confidence))
         return [*found, self._label_shares(of_counts(policies))]
 
-    def _alphas(self, votes: Votes, rows: Sequence[int]) -> dict[str, float | None]:
-        """Alpha within each target that has two labels of a passage; None if it is not defined.
+    def _of_labels(
+        self,
+        found: Agreement,
+        criterion: CriterionName,
+        votes: Votes,
+        rows: Sequence[int],
+        confidence: float,
+    ) -> Evidence:
+        """Agreement over all passages, of each target, and within targets.
 
         Args:
+            found: the agreement over all passages.
+            criterion: of the evidence.
             votes: shape (n, k + 1).
             rows: the unit that each row of votes is of.
+            confidence: of the interval.
         """
-        of = np.array([self.units[row][1] for row in rows], str)
-        own = {target: votes[of == target] for target in self.groups.targets}
-        return {t: coefficient("alpha", each) for t, each in own.items() if _several(each)}
+        targets = np.array([self.units[row][1] for row in rows], str)
+        parts = []
+        for target in self.groups.targets:
+            if _several(own := votes[targets == target]):
+                alpha = coefficient("alpha", own)
+                parts.append(f"{target} {'not defined' if alpha is None else f'{alpha:.3f}'}")
+        within, ends = alpha_within(votes, targets, confidence=confidence)
+        facts = {"kappa": found.kappa, "by_target": ", ".join(parts) or "none"}
+        facts |= {"within": within, "within_low": ends[0] if ends else None}
+        detail = "" if found.alpha is not None else "the labels are all of one answer"
+        own_fields: dict[str, Any] = {"n": found.units, "detail": detail, "facts": facts}
+        return _alpha(criterion, found.alpha, found.ci, check="annotators", **own_fields)
 
     def _label_shares(self, policies: Policies) -> Evidence:
         """The rank correlation of p by the majority with p by shares of labels."""
@@ -269,17 +288,6 @@ def passages(labels: Sequence[GroupLabel], groups: Groups) -> Passages:
 def _several(votes: Votes) -> bool:
     """Whether some passage has the labels of two annotators or more."""
     return bool((votes.sum(axis=1) >= 2).any())
-
-
-def _of_labels(
-    found: Agreement, criterion: CriterionName, of_targets: Mapping[str, float | None]
-) -> Evidence:
-    detail = "" if found.alpha is not None else "the labels are all of one answer"
-    parts = (f"{t} {'not defined' if a is None else f'{a:.3f}'}" for t, a in of_targets.items())
-    facts = {"kappa": found.kappa, "by_target": ", ".join(parts) or "none"}
-    facts["targets_with_alpha"] = sum(alpha is not None for alpha in of_targets.values())
-    own: dict[str, Any] = {"n": found.units, "detail": detail, "facts": facts}
-    return _alpha(criterion, found.alpha, found.ci, check="annotators", **own)
 
 
 def _alpha(

@@ -81,7 +81,7 @@ def vector_biases(
     confidence: float | None = None,
     ends: Floats | None = None,
     n: Sequence[int] | int = 0,
-    units: Sequence[int] | None = None,
+    units: Sequence[float] | None = None,
 ) -> list[Bias]:
     """The bias of each target.
 
@@ -91,7 +91,7 @@ def vector_biases(
         policies: how cosines become a distribution.
         confidence: of the intervals over group words; None for no such intervals.
         ends: other intervals of p − p0, shape (targets, k, 2).
-        units: how many documents these are in.
+        units: the effective number of documents that these are in.
         n: how many contexts each target has; by default the number of group words that have a
             vector.
     """

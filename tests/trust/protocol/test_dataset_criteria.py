@@ -71,7 +71,7 @@ def test_known_directions_are_tested_by_signs() -> None:
     assert "exceptions: t3" in row.computed
     row = known(data, t2="anti-stereotype", t4="stereotype")
     assert (row.status, row.value) == ("inconclusive", 5 / 8)  # as for anchors of a measure
-    assert row.change == "2 more right signs"
+    assert row.change == "2 more right signs of these 8"
     none = row_of(replace(data, directions={}), "face known-directions")
     assert none.status == "not_run"
     unsure = run("m", "r", of_terms(lambda t: 46.0 + t), ss)  # lms may be at chance

@@ -52,6 +52,7 @@ def measured() -> list[Criterion]:
     prior = made.prior_run(dict(zip(TARGETS, TABLE_3["glove"], strict=True)), "caliskan/gender-w")
     labels = agreement(np.array([[4, 1, 0], [1, 4, 0], [5, 0, 0], [0, 3, 2]] * 10), confidence=0.95)
     own = {"statistic": "alpha", "value": labels.alpha, "ci": labels.ci, "n": 40}
+    own["facts"] = {"within": 0.5, "within_low": 0.4, "kappa": 0.5, "by_target": "none"}
     checks = ("agreement annotators", "agreement control-shuffled-labels", "retest annotators")
     people = [
         Evidence.model_validate(dict(zip(("criterion", "check"), each.split(), strict=True)) | own)
