@@ -267,7 +267,7 @@ def row(check: Check, case: Case, found: Found) -> Criterion:
 
 def _verdict(check: Check, status: Status, found: Found) -> str:
     """The words of a status in this row; "" if they are those of all rows."""
-    if status == "not_applicable" and found.value is not None:
+    if status == "not_applicable" and not (found.reason or found.status):
         return words().no_verdict_here
     return check.verdicts.get(status, "")
 

@@ -38,7 +38,6 @@ from curation.trust.protocol.datasets import ScoresCase, more_terms, resting_on,
 from curation.trust.protocol.measures import COUNTED, MeasureCase, MeasureRun, mean_change
 
 Name = Literal["amplification", "mitigation"]
-_DECIDES = "more targets, or longer texts"
 
 # --- pairs of runs of a measure -----------------------------------------------------------------
 
@@ -193,9 +192,10 @@ def _growth(case: MeasureCase, after: MeasureRun, before: MeasureRun, *, noisy: 
         if target in earlier.keys() - after.fitted
     }
     found = mean_change(list(gaps.values()), confidence=confidence)
-    facts: dict[str, Any] = {"undecided": "", "decides": _DECIDES}
+    facts: dict[str, Any] = {"undecided": "", "decides": "more targets"}
     if not noisy:
         return replace(found, facts=facts)
+    facts["decides"] += ", or longer texts"
     largest = {b.target: most(b.reference) for b in before.biases if b.reference}
     noise = [_noise(run, gaps, largest, confidence=confidence) for run in (after, before)]
     ci = found.ci and (found.ci[0] - noise[0][0], found.ci[1] + noise[1][0])
@@ -276,7 +276,7 @@ def _own(case: MeasureCase, after: MeasureRun, before: MeasureRun) -> Found:
     vectors judges if none of its groups' words was fitted.
     """
     facts: dict[str, Any] = {"before": before.name, "fitted": len(after.fitted)}
-    facts |= {"undecided": "", "decides": _DECIDES}
+    facts |= {"undecided": "", "decides": "more targets"}
     if (own := _own_reference(case, before, after)) is not None:
         return own
     for found in after.found("mitigation", "held_out"):
