@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import get_args
 
 import typer
 
 import curation
 from curation.cli import app
+from curation.records import PlatformName
 from curation.steps.pipeline import BY_NAME
 from support.offenders import refuse
 
@@ -253,6 +255,56 @@ def test_the_rule_sees_comparisons_of_names() -> None:
         assert names_compared(ast.parse(text)), text
     for text in ('cat.split == "split"', 'name == "dev"', 'steps["answers"].name == other.name'):
         assert not names_compared(ast.parse(text)), text
+
+
+# --- platforms ----------------------------------------------------------------------------------
+
+# The only modules outside rounds/platforms/ that compare names of platforms (docs/architecture.md).
+MAY_ASK = {
+    "curation.steps.rounds.round_status": "options of a new round",
+    "curation.steps.rounds.running": "the command that opens a round",
+    "curation.cli.serving": "which server to start",
+    "curation.rounds.answers.forms": "raw answers",
+    "curation.rounds.answers.interpret": "raw answers",
+    "curation.steps.rounds.refused": "raw answers",
+}
+
+
+def platforms_compared(tree: ast.AST) -> list[tuple[int, str]]:
+    """Comparisons with the name of a platform: the number of the line, and the comparison."""
+    names = {*get_args(PlatformName), "DEFAULT", "SERVERS"}
+    compared = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            parts = [part for side in (node.left, *node.comparators) for part in ast.walk(side)]
+            words = {getattr(p, "id", getattr(p, "attr", getattr(p, "value", ""))) for p in parts
+                     if isinstance(p, ast.Name | ast.Attribute | ast.Constant)}  # fmt: skip
+            if words & {"platform", "platform_", "source"} and words & names:
+                compared.append((node.lineno, ast.unparse(node)))
+    return compared
+
+
+def test_only_named_modules_ask_which_platform_it_is() -> None:
+    asking = {
+        module: [f"{place(module, line)}: {what}" for line, what in platforms_compared(tree)]
+        for module in MODULES
+        if not module.startswith("curation.rounds.platforms.")
+        for tree in (tree_of(module),)
+    }
+    refuse(
+        (line for module in asking.keys() - MAY_ASK for line in asking[module]),
+        fix="add a verb or an attribute to Platform (curation/rounds/platforms/interface.py)",
+    )
+    assert all(asking[module] for module in MAY_ASK), "a module of MAY_ASK does not ask any more"
+    page = (ROOT.parent / "docs" / "architecture.md").read_text("utf-8")
+    assert all(f"`{SOURCES[module].relative_to(ROOT)}`" in page for module in MAY_ASK)
+
+
+def test_the_rule_sees_comparisons_of_platforms() -> None:
+    for text in ('round.platform == "web"', "platform_ != DEFAULT", 'x.source in ("files", "web")'):
+        assert platforms_compared(ast.parse(text)), text
+    for text in ('basis == "files"', "platform not in (a, b)", "platform == round.platform"):
+        assert not platforms_compared(ast.parse(text)), text
 
 
 # --- files of releases --------------------------------------------------------------------------

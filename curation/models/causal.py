@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from curation.models.forward import Runner, Tell, Text
-from curation.models.rules import Refusal, Scored, ScoringRequest
+from curation.models.rules import (
+    OF_ASSOCIATIONS,
+    OF_TEXTS,
+    Refusal,
+    Scored,
+    ScoringRequest,
+    not_computed,
+)
 from curation.models.tokens import Tokens, start_token, surround, tokenize
 
 
@@ -34,7 +41,8 @@ def score(
         tell: called with the number of rows in each batch.
 
     Raises:
-        CurationError: the tokenizer does not have what the rule needs, or memory ran out.
+        CurationError: the rule is another one, the tokenizer does not have what it needs, or
+            memory ran out.
     """
     plans = _plans(runner, rule, requests)
     texts = [text for plan in plans if isinstance(plan, Sum) for text in plan.texts]
@@ -85,7 +93,7 @@ def _plan(
     sentence: Tokens,
 ) -> Sum | Refusal:
     ids, missing = whole.ids, Refusal("nothing_to_score", "no token to score")
-    if rule in ("conditional", "conditional-chars", "ratio"):
+    if rule in OF_ASSOCIATIONS:
         first = min(
             whole.touching([(len(request.context.rstrip()), len(request.text))]), default=None
         )
@@ -97,6 +105,8 @@ def _plan(
             texts.append(_after([start_token(tokenizer)], sentence.ids, 0))
         by = request.characters if rule == "conditional-chars" else 1
         return Sum(texts, less=len(texts) - 1, by=by)
+    if rule not in OF_TEXTS:
+        raise not_computed(rule, OF_TEXTS + OF_ASSOCIATIONS)
     if not ids or (rule == "ll-arxiv" and len(ids) < 2):
         return missing
     if rule == "ll-bos":

@@ -9,9 +9,13 @@ from numpy.typing import NDArray
 from curation.files import CurationError
 from curation.models.causal import finite
 from curation.models.forward import Runner, Tell, Text
-from curation.models.rules import Refusal, Scored, ScoringRequest
+from curation.models.rules import Refusal, Scored, ScoringRequest, not_computed
 from curation.models.tokens import Tokens, surround, tokenize
 from curation.text.item_form import BLANK
+
+_ATTRIBUTE = ("attribute-acl", "attribute-arxiv", "attribute-code")
+_LITERAL = "attribute-code-literal"
+_PLL = ("pll", "pll-shared", "pll-word-l2r")
 
 
 class Frame(NamedTuple):
@@ -35,7 +39,8 @@ def score(
         tell: called with the number of rows in each batch.
 
     Raises:
-        CurationError: the tokenizer does not have what the rule needs, or memory ran out.
+        CurationError: the rule is another one, the tokenizer does not have what it needs, or
+            memory ran out.
     """
     plans = texts(runner.loaded.tokenizer, rule, requests, window=runner.loaded.window)
     values = iter(
@@ -61,16 +66,18 @@ def texts(
         window: the largest number of tokens; None for no limit.
 
     Raises:
-        CurationError: the tokenizer has no mask token, or does not give the information that the
-            rule needs.
+        CurationError: the rule is another one; the tokenizer has no mask token, or does not give
+            the information that the rule needs.
     """
     if tokenizer.mask_token_id is None:
         raise CurationError("the tokenizer has no mask token", "use a masked model")
     frame = Frame(*surround(tokenizer), int(tokenizer.mask_token_id), window)
-    if rule == "attribute-code-literal":
+    if rule == _LITERAL:
         rows = [_pasted(tokenizer, request, frame) for request in requests]
+    elif rule not in _ATTRIBUTE + _PLL:
+        raise _not_computed(rule)
     else:
-        attribute = rule.startswith("attribute")
+        attribute = rule in _ATTRIBUTE
         wholes = [each.filled if attribute else each.text for each in requests]
         make = _attribute if attribute else _pll
         rows = [
@@ -90,9 +97,15 @@ def texts(
 def _combined(rule: str, values: NDArray[np.float64]) -> float:
     if rule == "attribute-arxiv":
         return float(values.mean())
-    if rule in ("attribute-acl", "attribute-code", "attribute-code-literal"):
+    if rule in ("attribute-acl", "attribute-code", _LITERAL):
         return float(np.logaddexp.reduce(values) - np.log(len(values)))
-    return float(values.sum())
+    if rule in _PLL:
+        return float(values.sum())
+    raise _not_computed(rule)
+
+
+def _not_computed(rule: str) -> CurationError:
+    return not_computed(rule, [*_ATTRIBUTE, _LITERAL, *_PLL])
 
 
 def _attribute(rule: str, request: ScoringRequest, whole: Tokens, frame: Frame) -> list[Text]:

@@ -99,7 +99,7 @@ Sources: StereoSet ACL §6 and arXiv §7; ``dataloader.py``, ``eval_generative_m
 Kauf & Ivanova 2023 §3; lm-eval ``LM.loglikelihood``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from curation.files import CurationError
@@ -198,6 +198,11 @@ OWN_HEADS = {"arxiv", "code"}
 """Profiles that use BERT's own head, and trained ones for other models (arXiv §7.1 to §7.3)."""
 
 
+OF_TEXTS = ("ll-bos", "ll-acl", "ll-code", "ll-arxiv")
+OF_ASSOCIATIONS = ("conditional", "conditional-chars", "ratio")
+"""The rules of autoregressive models, here and behind endpoints, by what they sum over."""
+
+
 def rules_name(rules: Mapping[Any, str]) -> str:
     """The name of a run under these rules: its only rule, or ``INTRASENTENCE_INTERSENTENCE``.
 
@@ -220,6 +225,13 @@ def profiles_of(family: str, rules: Mapping[Any, str]) -> list[str]:
         for name, profile in PROFILES.items()
         if any(own == family and by_kind == dict(rules) for own, by_kind in profile.items())
     ]
+
+
+def not_computed(rule: str, known: Iterable[str]) -> CurationError:
+    """The error for a rule that a module has no sum for. It must not get the sum of another one."""
+    return CurationError(
+        f"the rule «{rule}» is not computed here", f"use one of: {', '.join(known)}"
+    )
 
 
 def rules_for(family: Family, *, rule: str | None, profile: str | None) -> dict[Kind, str]:

@@ -111,7 +111,7 @@ class Scorer:
             xlnet = XLNetRunner(loaded, **how)
             return lambda rule, requests: masked.score(xlnet, rule, requests)
         runner = Runner(loaded, **how)
-        module = causal if loaded.family == "causal" else masked
+        module = {"causal": causal, "masked": masked}[loaded.family]
         return lambda rule, requests: module.score(runner, rule, requests)
 
     def _load(self) -> "Loaded":

@@ -20,10 +20,11 @@ from curation.files import CurationError
 from curation.models.causal import finite
 from curation.models.forward import Tell, filled, halved, logits_at, read, usual_batch
 from curation.models.loading import Loaded
-from curation.models.rules import Refusal, Scored, ScoringRequest
+from curation.models.rules import Refusal, Scored, ScoringRequest, not_computed
 from curation.models.tokens import Tokens, surround, tokenize
 from curation.text.rules import grouped
 
+_RULES = ("infill", "conditional", "conditional-chars")
 _VALUES = 1 << 28  # logits in memory at once: 1 GiB of float32
 
 
@@ -63,7 +64,8 @@ def score(
         tell: called with the number of answers in each batch.
 
     Raises:
-        CurationError: the tokenizer does not have what the rule needs, or memory ran out.
+        CurationError: the rule is another one, the tokenizer does not have what it needs, or
+            memory ran out.
     """
     plans = plan(loaded.tokenizer, rule, requests, window=loaded.window)
     unique = list(dict.fromkeys(each for each in plans if isinstance(each, Pair)))
@@ -87,9 +89,11 @@ def plan(
         window: the largest number of tokens that encoder and decoder read; None for no limit.
 
     Raises:
-        CurationError: the rule is «infill», and the tokenizer has neither sentinels nor a mask
-            token.
+        CurationError: the rule is another one; or it is «infill», and the tokenizer has neither
+            sentinels nor a mask token.
     """
+    if rule not in _RULES:
+        raise not_computed(rule, _RULES)
     infill = rule == "infill"
     blanks, sentinels = _blanks(tokenizer, most=1 + max((len(r.also) for r in requests), default=0))
     if infill and not blanks:

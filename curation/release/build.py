@@ -39,7 +39,7 @@ def files(
 
     Args:
         contents: what it publishes.
-        facts: what it says about itself; ``canonical`` and ``hidden.sealed`` are filled in here.
+        facts: what it says about itself; ``canonical`` and ``Hidden.sealed`` are filled in here.
             The canonical hash is the sha256 of the JSONL files in ``cats/``, joined in order of
             name: ``cat cats/*.jsonl | sha256sum`` gives the same. It depends on the CATs only, so
             two versions with the same hash have the same CATs in the same order.

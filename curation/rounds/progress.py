@@ -78,7 +78,7 @@ class RoundFigures(NamedTuple):
     Attributes:
         progress: its progress.
         next: what to do next, in a line.
-        refused: by reason code, how many of ``progress.answers`` were refused; most first.
+        refused: by reason code, how many of ``Progress.answers`` were refused; most first.
         flagged: by flag, the items that at least two people gave it.
     """
 

@@ -250,7 +250,7 @@ def run_results(
         - run: its name, MODEL/RULE.
         - rules: by kind, for the kinds that it has CATs of; empty if they are not known.
         - own_head: whether nsp was computed with the model's own head.
-        - other_head: of ``heads.mark_heads``.
+        - other_head: of ``groups.mark_heads``.
         - declared: the profile that a file of predictions was declared to be under.
         - lower_is_likelier: whether the sign of a predictions file's scores was changed.
         - flags: of ``flags.flags_of``.

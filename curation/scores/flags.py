@@ -31,7 +31,7 @@ def flags_of(
         result: of ``metrics.results``.
         about: the run's ``run.json``; its ``tokens`` are ``{"read", "unknown"}``, and the
             ``answers`` of a chat model those of ``choice.report.choice_report``. ``other_head`` is
-            of ``heads.mark_heads``.
+            of ``groups.mark_heads``.
         older: whether the run lacks CATs, as in ``incomplete.missing_cats``.
 
     >>> cell = {"cats": 2, "ties": 4}

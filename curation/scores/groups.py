@@ -30,7 +30,7 @@ class Group(NamedTuple):
     profile or the rules, with the variant after a «+»; for a run alone it is the run's name.
     ``title`` describes the group in tables; for a run alone, it is the reason why it is alone.
     ``runs`` are numbers of runs. If their next-sentence heads were trained otherwise than those of
-    the ranked runs (``heads.mark_heads``), name and title end with the difference.
+    the ranked runs (``mark_heads``), name and title end with the difference.
     """
 
     sort: Sort
@@ -404,8 +404,8 @@ class Comparison(NamedTuple):
         groups: of ``compare_group``.
         mechanisms, shifts, model_terms: of ``mechanisms``, ``shifts`` and ``terms_of``.
         flagged: of ``compare.without_flagged``: without CATs that validators flagged.
-        answers: of ``answers.read_answers``: of all chat models, also of those without a score. If
-            no run has a score, only these are there.
+        answers: of ``steps.scores.compare.read_answers``: of all chat models, also of those without
+            a score. If no run has a score, only these are there.
     """
 
     split: str

@@ -32,7 +32,7 @@ _PAIRS = ((0, 2), (1, 2), (0, 1))  # records.PAIRS, by places in GOLDS
 class Outcome(NamedTuple):
     """How the three comparisons of a CAT ended, in the order of ``records.PAIRS``.
 
-    ``won`` and ``split`` are shares of replicates, as in ``choices.Comparison``. ``asked`` is the
+    ``won`` and ``split`` are shares of replicates, as in ``records.Comparison``. ``asked`` is the
     digest of the CAT's texts (``asking.cat_digest``). ``probable`` says whether the model gave
     probabilities of the letters.
     """

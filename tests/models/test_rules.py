@@ -1,11 +1,16 @@
 """The contract: complete, consistent, and right in its errors."""
 
+import numpy as np
 import pytest
 
-from curation.models import rules
+from curation.models import masked, rules
+from curation.models.endpoint.echoes import Echo, Echoes
 from curation.models.rules import PROFILES, RULES, ScoringRequest, profiles_of, rules_for
+from curation.models.scoring import ModelSpec, Scorer
 from curation.records import KINDS
 from support.expected import fails
+from support.models import Made
+from support.reference import INTER, INTRA
 
 
 def test_the_contract_speaks_of_every_rule_and_profile() -> None:
@@ -102,3 +107,42 @@ def test_characters_are_the_code_points_of_the_association() -> None:
     texts = ["It sat.", " It  sat. ", "caf\u00e9", "cafe\u0301", "🍞", "도예가"]
     asks = [ScoringRequest("intersentence", "A cat came. ", text) for text in texts]
     assert [ask.characters for ask in asks] == [7, 10, 4, 5, 1, 3]
+
+
+# --- rules that are in no contract ----------------------------------------------------------------
+
+
+LEFT_TO_RIGHT = "ll-bos, ll-acl, ll-code, ll-arxiv, conditional, conditional-chars, ratio"
+ATTRIBUTE = "attribute-acl, attribute-arxiv, attribute-code, attribute-code-literal"
+BOTH_WAYS = f"{ATTRIBUTE}, pll, pll-shared, pll-word-l2r"
+TO_DECODERS = "infill, conditional, conditional-chars"
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("gpt2", LEFT_TO_RIGHT), ("bert", BOTH_WAYS), ("xlnet", BOTH_WAYS), ("t5", TO_DECODERS)],
+)
+def test_a_rule_without_a_sum_of_its_own_does_not_get_that_of_another(
+    made: Made, name: str, known: str
+) -> None:
+    scorer = Scorer(ModelSpec(str(made(name))))
+    others = RULES.keys() - {*known.split(", "), "nsp"}  # nsp has a model of its own
+    for rule in ("made-up", "attribute-made-up", "pll-made-up", *others):
+        for request in (INTRA[0], INTER[0]):
+            with fails(f"the rule «{rule}» is not computed here", fix=f"use one of: {known}"):
+                scorer.score(rule, [request])
+
+
+def test_no_way_of_combining_probabilities_is_left_over_for_unknown_rules() -> None:
+    with fails("the rule «pll-made-up» is not computed here"):
+        masked._combined("pll-made-up", np.array([-1.0, -2.0]))
+
+
+def test_no_sum_over_echoes_is_left_over_for_unknown_rules() -> None:
+    echo = Echo(["It", " sat", "."], [None, -1.0, -2.0], [], 0)
+    echoes = Echoes("<s>", False, 0, dict.fromkeys(["It sat."], echo))
+    echoes.known["<s>It sat."] = Echo(["<s>", *echo.tokens], [None, -1.0, -1.0, -2.0], [], 0)
+    ask = ScoringRequest("intrasentence", "It BLANK.", "It sat.", 3, 6, "It sat.", 3)
+    assert echoes.score("ll-acl", ask) == -4.0
+    with fails("the rule «made-up» is not computed here", fix=f"use one of: {LEFT_TO_RIGHT}"):
+        echoes.score("made-up", ask)

@@ -11,7 +11,7 @@ import pytest
 from curation.catsets.entries import Entry
 from curation.catsets.stereoset import read_cats, read_entries
 from curation.decisions.agreement import by_term, facts
-from curation.decisions.filter import count, judge, tiers
+from curation.decisions.filter import count, judge, repeats, tiers
 from curation.formats.table_words import read_label
 from curation.records import Association, Item, Label, Term
 from curation.scores.terms import published_agreement
@@ -82,6 +82,7 @@ def test_a_campaign_gives_the_same(gold: Path, entries: list[Entry], items: list
     counted = count(items, labels, count_repeats=True)
     decisions = judge(items, counted.votes)
     assert all(d.kept for d in decisions)
+    assert repeats(items, labels) == (309, 103, 17)  # docs/decisions.md
     terms = {
         i.term: Term(id=i.term, text=i.term.split("/", 1)[1], domain=i.term.split("/", 1)[0])
         for i in items

@@ -68,6 +68,36 @@ def test_every_printed_icat_fits_its_lms_and_ss_but_for_two_misprints() -> None:
     ]
 
 
+def test_a_mean_that_does_not_fit_its_kinds_has_a_note() -> None:
+    """arXiv Table 4 has means over the kinds of Table 7 (dev) and Table 8 (test), but for one row.
+
+    SentimentLM on dev: (46.01 + 83.51) / 2 = 64.76, printed 65.5; (56.40 + 66.93) / 2 = 61.665,
+    printed 60.2. All other values are at most .125 away, as sums of rounded values can be.
+    """
+    kinds = {"dev": "arXiv 2020, Table 7", "test": "arXiv 2020, Table 8"}
+    off, checked = [], 0
+    for row in tables():
+        if row.source != "arXiv 2020, Table 4" or row.lms is None:
+            continue
+        parts = [
+            part
+            for part in tables()
+            if (part.source, part.model, part.domain) == (kinds[row.split], row.model, "all")
+        ]
+        checked += len(parts) == 2
+        if (
+            parts
+            and max(
+                abs(row.lms - sum(part.lms or 0 for part in parts) / 2),
+                abs(row.ss - sum(part.ss for part in parts) / 2),
+            )
+            > 0.126
+        ):
+            off.append((row.split, row.model, row.note))
+    assert checked == 22  # eleven models on dev and on test
+    assert off == [("dev", "SentimentLM", "the kinds in Table 7 have the means 64.8 and 61.7")]
+
+
 def test_all_tables_of_models_are_there() -> None:
     counts = Counter(row.source for row in tables())
     # 10 models and 4 baselines; arXiv Table 4 on dev and on test. Tables 6 and 7 of ACL and 6 of

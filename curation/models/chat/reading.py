@@ -40,7 +40,7 @@ class Body(NamedTuple):
         refusal: the text of a field for refusals, or "".
         thought: the body has thinking apart from the text.
         called: the body has a call of a tool.
-        tokens: ``logprobs.content``, or an empty list.
+        tokens: ``content`` of ``logprobs``, or an empty list.
         error: the text of an error, or "".
     """
 
@@ -401,7 +401,8 @@ def first_probability(
     summed. A letter that is not listed counts as 0.
 
     Args:
-        tokens: ``logprobs.content``; it may have tokens of the thinking before those of the text.
+        tokens: ``content`` of ``logprobs``; it may have tokens of the thinking before those of the
+            text.
         text: of the answer, as it came.
         at: the offset of the chosen letter in ``text``.
         letters: the two letters.

@@ -15,7 +15,15 @@ from unicodedata import normalize
 
 from curation.files import CurationError
 from curation.formats.toml_files import shipped_table
-from curation.models.rules import RULES, Refusal, Scored, ScoringRequest
+from curation.models.rules import (
+    OF_ASSOCIATIONS,
+    OF_TEXTS,
+    RULES,
+    Refusal,
+    Scored,
+    ScoringRequest,
+    not_computed,
+)
 
 Span = tuple[int, int]
 Form = tuple[bytes, ...]  # the pieces of a token between its U+FFFDs
@@ -292,10 +300,10 @@ class Echoes:
         """An association's score, once its texts are known.
 
         Raises:
-            CurationError: the server's tokens do not make up the text, or BOS is not a single
-                token.
+            CurationError: the server's tokens do not make up the text, BOS is not a single token,
+                or the rule is another one than those that ``check`` accepts.
         """
-        if rule in {"conditional", "conditional-chars", "ratio"}:
+        if rule in OF_ASSOCIATIONS:
             if not request.sentence.strip():
                 return Refusal("nothing_to_score", "no token to score")
             after = _summed(self.tokens(request.text, len(request.context.rstrip())))
@@ -305,6 +313,8 @@ class Echoes:
                 return after / request.characters
             alone = _summed(self.tokens(request.sentence, bos=True))
             return alone if isinstance(alone, Refusal) else after - alone
+        if rule not in OF_TEXTS:
+            raise not_computed(rule, OF_TEXTS + OF_ASSOCIATIONS)
         if rule == "ll-bos":
             return _summed(self.tokens(request.text, bos=True))
         tokens = self.tokens(request.text)

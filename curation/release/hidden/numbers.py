@@ -365,7 +365,7 @@ def dev_cats(facts: Facts) -> int:
 def without(facts: Facts, names: Collection[str]) -> Facts:
     """The facts without values of these names, as in ``values``; lms stays.
 
-    Their names are listed in ``hidden.left_out``.
+    Their names are listed in ``Hidden.left_out``.
     """
     if facts.hidden is None or not names:
         return facts

@@ -50,7 +50,7 @@ class Written(msgspec.Struct, gc=False, kw_only=True):
 
     ``original`` is the target of the dataset from which a published item was translated. ``typing``
     says how the texts came about, if that was counted. The ``record`` of a published item is its
-    JSON; its labels are those of ``published.labels``.
+    JSON; its labels are those of ``interpret.labels``.
     """
 
     place: Place

@@ -1,8 +1,9 @@
 """The interface of platforms: what the rest of the code may ask of the place where people work.
 
-A platform object belongs to one round. Opening it reaches no network: only a verb does. No other
-code compares the names of platforms; what differs between them is in the verbs and in the
-attributes ``exchanges_tables``, ``takes_tables``, ``can_pull`` and ``can_train``.
+A platform object belongs to one round. Opening it reaches no network: only a verb does. What
+differs between platforms is in the verbs and in the attributes ``exchanges_tables``,
+``takes_tables``, ``can_pull`` and ``can_train``. Names of platforms are compared only where there
+is no object to ask: ``docs/architecture.md`` says where.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,7 +19,7 @@ from curation.text.rules import Caps
 
 
 class Reporter(Protocol):
-    """Receives a platform's warnings and progress; ``steps.reporter`` has one."""
+    """Receives a platform's warnings and progress; ``steps.step.Reporter`` has both."""
 
     def warn(self, text: str) -> None:
         """Report something that the user should look at."""

@@ -395,7 +395,7 @@ def prompt_spread(table: pd.DataFrame, *, ties: Ties = "half") -> Fields | None:
     """lms, ss and icat by prompt, on the CATs for which every prompt has all three comparisons.
 
     Args:
-        table: of ``counts.questions_table``.
+        table: of ``questions_table``.
         ties: as in ``metrics.comparisons``.
 
     Returns:
@@ -411,12 +411,12 @@ def sample_spread(table: pd.DataFrame, *, ties: Ties = "half") -> Fields | None:
     """lms, ss and icat by sample, and how many questions have different answers.
 
     Args:
-        table: of ``counts.questions_table``.
+        table: of ``questions_table``.
         ties: as in ``metrics.comparisons``.
 
     Returns:
         As ``prompt_spread``, with ``changed``: the share of questions, asked more than once, whose
-        answer was not always the same letter or not always an answer (``counts.share``). None if
+        answer was not always the same letter or not always an answer (``share``). None if
         there is one sample.
     """
     if table["sample"].nunique() < 2:
@@ -517,7 +517,7 @@ def group_differences(counts: pd.DataFrame) -> list[Fields]:
     tested once.
 
     Args:
-        counts: of ``counts.by_cat``.
+        counts: of ``by_cat``.
 
     Returns:
         ``{"of", "group", "outcome", "cats", "terms", "share", "ci", "rest", "rest_ci",

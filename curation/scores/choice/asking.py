@@ -66,7 +66,7 @@ class ChatQuestion(NamedTuple):
 class Asked(NamedTuple):
     """A question that has a reply, and what the reply says.
 
-    ``reading.first`` is the probability of the association that was shown first. If the question is
+    ``Reading.first`` is the probability of the association that was shown first. If the question is
     ``swapped``, that is the second association of the pair. ``second``: the reply was to a second
     question.
     """

@@ -59,7 +59,7 @@ def choice_report(
         cats: the CATs that were asked about.
         asked: the questions that have a reply, and what the replies say.
         limits: when a model is marked, and when it has no score.
-        tokens: of ``replies.read_replies``; None if no reply states them.
+        tokens: of ``asking.read_replies``; None if no reply states them.
         ties: as in ``metrics.comparisons``; only for ``prompts`` and ``samples``.
 
     Returns:
@@ -75,9 +75,9 @@ def choice_report(
           changed with the order. ``uneven`` are the domains and terms that differ from the rest,
           ``moved`` the metrics of ``answers.second_questions``.
         - no_score: a code of ``NO_SCORE``, or "". With ``one_letter``, comparisons say nothing.
-        - all, by: ``counts.answers_cell`` of all questions, and by domain, term, kind, pair and
+        - all, by: ``answers.answers_cell`` of all questions, and by domain, term, kind, pair and
           prompt.
-        - position: of ``counts.position``.
+        - position: of ``answers.position``.
         - differences: of ``answers.group_differences``.
         - second: of ``answers.second_questions``, without ``metrics`` if the model has no score.
         - prompts, samples: of ``answers.prompt_spread`` and ``answers.sample_spread``; None if the
@@ -223,7 +223,7 @@ def answers_row(report: Mapping[str, Any], *, run: str, model: str) -> Fields:
         - flags: of ``flags.answer_flags``.
         - no_score, why: the code and the text of ``NO_SCORE``, or "".
         - prompts, samples: how many there are.
-        - no_answer, none, first, split: shares with intervals, as in ``counts.share``; ``none`` by
+        - no_answer, none, first, split: shares with intervals, as in ``answers.share``; ``none`` by
           code, of all codes.
         - domains: the rows of ``answers.group_differences`` about domains.
         - differ: its rows about terms that differ from the rest, the largest difference first.

@@ -429,8 +429,8 @@ def changes(
         whole: if the test set is sealed, the contents with its texts: none may be of public dev.
 
     Returns:
-        The numbers, and the errata (written by ``errata.text``). The errata leave out CATs whose
-        gold labels are hidden in either version. None if there is no earlier version.
+        The numbers, and the errata (written by ``differences.errata_text``). The errata leave out
+        CATs whose gold labels are hidden in either version. None if there is no earlier version.
 
     Raises:
         CurationError: dev data of an earlier version would be in test, and ``accept`` does not

@@ -171,7 +171,7 @@ def count(texts: Texts, groups: Groups, *, tell: Callable[[int], None] | None = 
 class LabelledPassage(NamedTuple):
     """A passage that mentions a target, and the group with which the automatic measure counts it.
 
-    ``spans`` are the (start, end) characters of every mention in ``passage.text``; ``group`` is
+    ``spans`` are the (start, end) characters of every mention in ``Passage.text``; ``group`` is
     None for no group, or several.
     """
 

@@ -576,7 +576,7 @@ class LabelStudio:
         Args:
             project: the project's id.
             since: ``since`` of an earlier pull; None looks at all tasks.
-            known: by our task ids, what the archive has; see ``pull.pull``.
+            known: by our task ids, what the archive has, as for ``pull_answers``.
         """
         return pull_answers(self.to, project, since=since, known=known, people=self.people)
 

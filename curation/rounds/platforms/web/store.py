@@ -47,7 +47,7 @@ JOINS_AGAIN = 120.0
 """For how many seconds a consent form that comes again is that of the same person."""
 
 ANSWERED, SKIPPED, ENDED = -2.0, -1.0, 0.0
-"""What ``leases.until`` is when a lease is not live: what became of it."""
+"""What ``until`` of a row of ``leases`` is when a lease is not live: what became of it."""
 
 
 class Example(msgspec.Struct, frozen=True):
