@@ -36,7 +36,7 @@ class Progress(NamedTuple):
         void: tasks that no answer can serve any more.
         done: tasks that lack no answer and are not void.
         decided: items with enough labels to decide; for other kinds than validation, ``done``.
-        people: people who answered.
+        people: people with an answer that counts.
         answers: answers that came in.
         refused: how many of these were refused.
         labels_per_item: labels per item that count; None for other kinds than validation.
@@ -300,7 +300,7 @@ def progress(
         void=len(void),
         done=done,
         decided=len(three) - undecided if three else done,
-        people=len({a.annotator for a in came}),
+        people=len({a.annotator for a in came if a.code is None}),
         answers=len(came),
         refused=sum(a.code is not None for a in came),
         labels_per_item=given / len(live) if three else None,
