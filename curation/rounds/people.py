@@ -133,7 +133,7 @@ def out(decisions: Iterable[Standing]) -> dict[str, tuple[str, str]]:
 def who_answered(met: Iterable[Person], out: Collection[str] = ()) -> set[str]:
     """The pseudonyms of the people who have answered: an answer of theirs counts.
 
-    Consent alone is no answer, and neither is what a survey tool writes below the heads of a table.
+    Consent alone does not count, nor what a survey tool writes below the heads of a table.
 
     Args:
         met: the lines of ``people.jsonl``.
