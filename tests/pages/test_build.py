@@ -314,7 +314,12 @@ def test_what_is_hidden_is_called_hidden_and_not_missing(done: Desk, tmp_path: P
     desk.build()
     built(desk)
     said = words(desk)
-    for untrue in ("no trust report", "there is none yet", "no model is scored", "No model has been"):
+    for untrue in (
+        "no trust report",
+        "there is none yet",
+        "no model is scored",
+        "No model has been",
+    ):
         assert untrue not in said, untrue
     for name in (
         *("Agreement on CATs (alpha)", "ss of models, the highest and the lowest"),
