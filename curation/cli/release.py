@@ -587,8 +587,8 @@ def build(
         made = build_release(opened, anonymous=anonymous, reporter=console)
     counts = made.counts
     if as_json:
-        about = {"files": made.files, "open": made.open, "next": made.next}
-        about |= {"board_rows": made.board_rows}
+        about: Fields = {"files": made.files, "open": made.open, "next": made.next}
+        about["board_rows"] = made.board_rows
         console.say_json({"folder": made.folder, **counts, **about})
         return
     console.say(
