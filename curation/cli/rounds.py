@@ -15,7 +15,7 @@ import typer
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
 from curation.cli.budget import ethics, plan
-from curation.cli.correcting import confirm, correct
+from curation.cli.correcting import confirm, correct, show_items
 from curation.cli.crowd import approve, study
 from curation.cli.importing import show_refused
 from curation.cli.options import (
@@ -416,6 +416,7 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
                 console.say(f"  out: {round_files.describe_holdings(shown)}")
         for flag, items in round_status.flagged(campaign, status.round).items():
             console.say(f"  flagged {flag} by two or more: {some(items, SHOWN)}")
+            console.say(f"    curation rounds item {' '.join(items[:SHOWN])}")
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when[:16].replace('T', ' ')} UTC")
     try:
@@ -921,4 +922,5 @@ app.command("pay")(pay)
 app.command("texts")(texts)
 app.command("exclude")(exclude)
 app.command("withdraw")(withdraw)
+app.command("item")(show_items)
 app.command("correct")(correct)
