@@ -289,7 +289,7 @@ FAILS = 2
 
 
 class Person(Record):
-    """A person who answered, under a pseudonym, with the consent and the number of answers."""
+    """A person who answered or consented, under a pseudonym, with the number of answers."""
 
     id: Id
     consent: str | None = None

@@ -637,7 +637,7 @@ def read_settings(path: Path) -> Settings:
         raise CurationError(f"{path}{line}, {'.'.join(keys)[:200]}: {message}", fix) from None
 
 
-def write_setting(path: Path, table: str, key: str, value: str) -> None:
+def write_setting(path: Path, table: str, key: str, value: str | list[str]) -> None:
     """Write a setting into a ``campaign.toml``; comments, order and other settings stay.
 
     Args:

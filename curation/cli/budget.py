@@ -56,7 +56,7 @@ def plan(
         made = plan_campaign(opened, budget, given, pilot or (), reporter=console)
     currency = opened.settings.rounds.currency
     if not as_json:
-        _show(made, f"{budget:,.2f} {currency}")
+        _show(made, f"{budget:,.2f}", currency)
         return
     console.say_json({"currency": currency, **made._asdict()})
 
@@ -94,7 +94,7 @@ def ethics(
     console.note(f"{amount(len(sheet.open), 'question is', 'questions are')} open: look for OPEN")
 
 
-def _show(made: CampaignPlan, money: str) -> None:
+def _show(made: CampaignPlan, money: str, currency: str) -> None:
     plan, of = made.plan, made.figures
     rows = [[FIGURES[name], f"{each.mean:,.4g}", each.source] for name, each in of.items()]
     console.table("The plan is made from", ["", "value", "source"], rows)
@@ -103,13 +103,16 @@ def _show(made: CampaignPlan, money: str) -> None:
         for p in (*plan.domains, plan.whole)
     ]
     paper = ["StereoSet", PAPER_TERMS, None, "about 26 a term, kind", None, _half(made.paper_ss)]
-    console.table(f"What {money} buys", HEADS, [*parts, paper])
+    console.table(f"What {money} {currency} buys", HEADS, [*parts, paper])
     known = [work for work, hours in plan.hours.items() if hours is not None]
     low, high = plan.cost_range
+    one_more = plan.cost / plan.items * of["terms"].mean / plan.whole.terms  # on every term
+    more = "; without --items, it buys more items on each term" if made.left >= one_more else ""
     spread = f", 95 % interval {_range(plan.cost_range, 2)}" if low < high else ""
     takes = [
         ["items", f"{plan.items} of each kind on a term, {plan.whole.items:,} in all"],
         ["cost", f"{plan.cost:,.2f}{spread}"],
+        ["left", f"{made.left:,.2f} of {money}{more}"],
         ["pay", ", ".join(f"{of[f'pay_{work}'].mean:g} to {work}" for work in plan.answers)],
         ["pay an hour", ", ".join(f"{wage:,.2f} to {work}" for work, wage in made.wage.items())],
         ["answers", ", ".join(f"{n:,.0f} to {work}" for work, n in plan.answers.items())],

@@ -1,16 +1,22 @@
-"""``curation rounds correct``: change a text of an item. And how commands ask before they do it."""
+"""``curation rounds item`` and ``correct``: show items, and change a text. And how commands ask."""
 
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where, locked
 from curation.files import CurationError
+from curation.reasons import REASONS
+from curation.records import VALUES
+from curation.rounds.progress import ItemFacts
 from curation.steps.corrections import Planned, correct_item
+from curation.steps.decisions import find_items
 from curation.steps.people import changed
-from curation.steps.rounds import round_files
+from curation.steps.rounds import round_files, running
 from curation.text.wording import amount
 
 
@@ -28,6 +34,58 @@ def confirm(question: str, *, yes: bool) -> None:
     if not typer.confirm(question, err=True):
         console.say("nothing was changed")
         raise typer.Exit(1)
+
+
+def show_items(
+    items: Annotated[list[str], typer.Argument()], campaign: Where = Path(), as_json: Json = False
+) -> None:
+    """Show items with their texts, the votes on each, who gave which label, flags, and pitfalls.
+
+    If settings, terms or answers have changed, items and labels are first computed again.
+
+    Options:
+        items (ITEM): The ids of items, as reports and other commands name them; or words in their
+            texts, to search.
+    """
+    opened = open_campaign(campaign)
+    running.refresh_status(opened, reporter=console)
+    found = {each.item.id: each for name in items for each in find_items(opened, name)}
+    if not found:
+        raise CurationError(
+            f"no item has the id or the words {', '.join(items)}",
+            "2-rounds/*/items.jsonl lists the items that passed the checks",
+        )
+    if as_json:
+        rows = []
+        for each in found.values():
+            records = {name: getattr(each, name).model_dump() for name in ("item", "decision")}
+            flags = [flag.model_dump() for flag in each.flags]
+            rows.append({**each._asdict(), **records, "flags": flags})
+        console.say_json(rows)
+        return
+    for each in found.values():
+        _show_item(each)
+    console.say("next: curation rounds correct ITEM; or name it in leave_out in [decisions]")
+
+
+def _show_item(shown: ItemFacts) -> None:
+    item, decision = shown.item, shown.decision
+    by = f", by {item.writer}" if item.writer else ""
+    console.heading(f"{item.id}: {shown.target}, {item.kind}, {item.round}{by}")
+    console.say(item.context)
+    rows = [
+        [association.sentence, association.intent, verdict.gold, *verdict.votes]
+        for association, verdict in zip(item.associations, decision.verdicts, strict=True)
+    ]
+    console.table("Votes that count", ["text", "meant", "gold label", *VALUES], rows)
+    heads = ["person", *(association.sentence for association in item.associations)]
+    console.table("Labels", heads, [[who, *labels] for who, labels in shown.labels])
+    for flag in shown.flags:
+        console.say(f"flagged {flag.flag} by {flag.annotator}")
+    if shown.pitfalls:
+        console.say(f"known pitfalls: {', '.join(shown.pitfalls)}")
+    why = decision.reason
+    console.say("it is a CAT" if decision.kept else f"no CAT: {why} ({REASONS[str(why)]})")
 
 
 def correct(

@@ -60,7 +60,7 @@ def quality(
     console.wide_table("People", filled, [[row[name] for name in filled] for row in rows])
     for person in result.marked:
         for mark in person.marks:
-            items = f"; see {', '.join(mark.items)}" if mark.items else ""
+            items = f"; see «curation rounds item {' '.join(mark.items)}»" if mark.items else ""
             means = thresholds()[mark.code]["means"]
             console.say(f"{person.person}: {mark.code} ({means}): {mark.evidence}{items}")
     if result.marked:

@@ -587,7 +587,8 @@ def build(
         made = build_release(opened, anonymous=anonymous, reporter=console)
     counts = made.counts
     if as_json:
-        about = {"files": made.files, "open": made.open, "next": made.next}
+        about: Fields = {"files": made.files, "open": made.open, "next": made.next}
+        about["board_rows"] = made.board_rows
         console.say_json({"folder": made.folder, **counts, **about})
         return
     console.say(
@@ -602,6 +603,13 @@ def build(
             f"the {texts}gold labels of {amount(secret, 'CAT')} are hidden; they are only in "
             f"{private}: back it up, it cannot be made again"
         )
+    if (rows := made.board_rows) is not None:
+        more = (
+            "; for more, collect more CATs for test; or, if nobody has this version, delete "
+            f"{made.folder} and the file of its gold labels, and run «curation release build "
+            "--hide all»: a sealed test set may have any number of rows"
+        )
+        console.say(f"a board can show {amount(rows, 'row')} of models{more if rows < 2 else ''}")
     if kept := counts.get("without_votes"):
         console.say(
             f"{amount(kept, 'CAT has', 'CATs have')} no votes; README.md and the JSON files say so."

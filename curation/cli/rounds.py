@@ -6,16 +6,16 @@ Options:
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
 from curation.cli.budget import ethics, plan
-from curation.cli.correcting import confirm, correct
+from curation.cli.correcting import confirm, correct, show_items
 from curation.cli.crowd import approve, study
 from curation.cli.importing import show_refused
 from curation.cli.options import (
@@ -31,7 +31,7 @@ from curation.cli.quality import quality
 from curation.cli.serving import links, say_entrance, serve
 from curation.files import CurationError
 from curation.formats.requirements import described
-from curation.records import Round
+from curation.records import Fields, Round
 from curation.rounds.pay import earned, money
 from curation.rounds.refused import REPAIRABLE
 from curation.steps.people import Action, Change, Foreseen, changed, decide_on_person
@@ -416,6 +416,7 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
                 console.say(f"  out: {round_files.describe_holdings(shown)}")
         for flag, items in round_status.flagged(campaign, status.round).items():
             console.say(f"  flagged {flag} by two or more: {some(items, SHOWN)}")
+            console.say(f"    curation rounds item {' '.join(items[:SHOWN])}")
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when[:16].replace('T', ' ')} UTC")
     try:
@@ -443,12 +444,11 @@ def status_json(campaign: Campaign, status: RoundStatus) -> dict[str, Any]:
 
 def show_new_answers(
     campaign: Campaign, round: Round, answers: NewAnswers, *, as_json: bool
-) -> None:
-    """Print what came into a round and how much of it was refused."""
+) -> Fields:
+    """What came into a round and how much of it was refused, as plain data; else it is printed."""
     counts, refused = answers.counts, answers.refused
     if as_json:
-        console.say_json({"round": round.name, **counts, "refused": dict(sorted(refused.items()))})
-        return
+        return {"round": round.name, **counts, "refused": dict(sorted(refused.items()))}
     status = round_status.read_status(campaign, round)
     parts = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
     console.say(f"{round.name}: {parts or 'nothing new'}")
@@ -473,6 +473,7 @@ def show_new_answers(
     if line := describe_pitfalls(answers.pitfalls, round.name, answers.items):
         console.say(line)
     console.say(round_status.advice(status, round_status.progress_of(campaign, status)))
+    return {}
 
 
 def export(
@@ -571,7 +572,9 @@ def import_(
         answers, failed = sheets.import_tables(
             opened, chosen, file, consent=consent, dates=dates, reporter=console
         )
-    show_new_answers(opened, chosen, answers, as_json=as_json)
+    row = show_new_answers(opened, chosen, answers, as_json=as_json)
+    if as_json:
+        console.say_json(row)
     for error in failed.values():
         console.warn(f"{error.what}: {error.fix}")
     if failed:
@@ -747,6 +750,34 @@ def status(
         time.sleep(watch)
 
 
+Made = TypeVar("Made")
+
+
+def _each(
+    rounds: Sequence[Round], work: Callable[[Round], Made]
+) -> tuple[list[tuple[Round, Made]], list[CurationError]]:
+    """Do something for each round, also if it fails for another; what was made, and the errors."""
+    made, errors = [], []
+    for round in rounds:
+        try:
+            made.append((round, work(round)))
+        except CurationError as error:
+            errors.append(error)
+            if len(rounds) > 1:
+                console.warn(f"{round.name}: {error.what}; {error.fix}")
+    return made, errors
+
+
+def _finish(
+    name: str | None, rows: list[Fields], errors: Sequence[CurationError], *, as_json: bool
+) -> None:
+    """Print rows as JSON: that of a round that was named, else a list. Then fail if a round did."""
+    if as_json and (rows or not name):
+        console.say_json(rows[0] if name else rows)
+    if errors:
+        raise errors[0]
+
+
 @app.command("pull")
 def pull(
     round: RoundArgument = None, campaign: Where = Path(), full: bool = False, as_json: Json = False
@@ -757,16 +788,18 @@ def pull(
     On Label Studio, an edited answer is saved as a new version, and answers that were deleted there
     stay in the archive and are refused with the reason «deleted».
 
-    Without a name, the only open round is pulled; if none is open, a closed one that answers came
-    to since its last pull.
-
     Options:
+        round (ROUND): The round; default: all that are open, and closed ones that answers came to
+            since their last pull.
         full: Download everything again, not only changes.
     """
     with locked(campaign) as opened:
-        chosen = running.round_to_pull(opened, round)
-        answers = running.pull_round(opened, chosen, full=full, reporter=console)
-    show_new_answers(opened, chosen, answers, as_json=as_json)
+        made, errors = _each(
+            running.rounds_to_pull(opened, round),
+            lambda each: running.pull_round(opened, each, full=full, reporter=console),
+        )
+    rows = [show_new_answers(opened, each, came, as_json=as_json) for each, came in made]
+    _finish(round, rows, errors, as_json=as_json)
 
 
 @app.command("top-up")
@@ -785,19 +818,33 @@ def top_up(
     the command twice, nothing is requested twice.
 
     Options:
+        round (ROUND): The round; default: all that are open. With --recall, the only open one.
         recall (NAME): A person, a table or a sheet of refused answers: ask others for what they
             have not answered; repeatable.
     """
     with locked(campaign) as opened:
-        chosen = round_files.the_round(opened, round)
-        more = running.top_up_round(opened, chosen, recall=recall or (), reporter=console)
-    status = round_status.read_status(opened, chosen)
+        if recall:
+            chosen = [round_files.the_round(opened, round)]
+        else:
+            chosen = round_files.open_rounds(opened, round)
+        made, errors = _each(
+            chosen,
+            lambda each: running.top_up_round(opened, each, recall=recall or (), reporter=console),
+        )
+    rows = [_show_asked(opened, each, more, as_json=as_json) for each, more in made]
+    _finish(round, rows, errors, as_json=as_json)
+
+
+def _show_asked(
+    campaign: Campaign, chosen: Round, more: Mapping[str, int], *, as_json: bool
+) -> Fields:
+    """What more was asked for in a round, as plain data; else it is printed."""
+    status = round_status.read_status(campaign, chosen)
     waits = sum(round_status.to_deal(status).values()) if status.exchanges_tables else 0
     answers = sum(more.values())
     if as_json:
         summary = {"round": chosen.name, "tasks": len(more), "answers": answers}
-        console.say_json({**summary, "to_export": waits})
-        return
+        return {**summary, "to_export": waits}
     if not more:
         console.say(f"{chosen.name}: nothing more to ask for")
     else:
@@ -808,6 +855,7 @@ def top_up(
         console.say(
             f"next: curation rounds export {chosen.name}, for {amount(waits, 'answer')}{old}"
         )
+    return {}
 
 
 @app.command("close")
@@ -824,14 +872,24 @@ def close(
     open a closed round again, use «curation rounds open KIND --name ROUND».
 
     Options:
+        round (ROUND): The round; default: all that are open.
         offline: The server is gone: do not contact it.
     """
     with locked(campaign) as opened:
-        chosen = round_files.the_round(opened, round)
-        closed, added = running.close_round(opened, chosen, offline=offline, reporter=console)
+        made, errors = _each(
+            round_files.open_rounds(opened, round),
+            lambda each: running.close_round(opened, each, offline=offline, reporter=console),
+        )
+    rows = [_show_closed(opened, *closed, as_json=as_json) for _, closed in made]
+    _finish(round, rows, errors, as_json=as_json)
+
+
+def _show_closed(
+    opened: Campaign, closed: Round, added: Sequence[Fields], *, as_json: bool
+) -> Fields:
+    """What became of a closed round, as plain data; else it is printed."""
     if as_json:
-        console.say_json({"round": closed.name, "state": "closed", "edits": added})
-        return
+        return {"round": closed.name, "state": "closed", "edits": added}
     console.say(f"round {closed.name} is closed")
     status = round_status.read_status(opened, closed)
     if lacking := round_status.progress_of(opened, status).remaining:
@@ -853,6 +911,7 @@ def close(
         console.say(f"next: curation terms select, then {round_status.WRITING}")
     elif round_files.neutral_rounds(opened).get(closed.name):
         console.say("next: curation decisions neutral")
+    return {}
 
 
 app.command("quality")(quality)
@@ -863,4 +922,5 @@ app.command("pay")(pay)
 app.command("texts")(texts)
 app.command("exclude")(exclude)
 app.command("withdraw")(withdraw)
+app.command("item")(show_items)
 app.command("correct")(correct)

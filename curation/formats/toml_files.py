@@ -103,14 +103,14 @@ def line_of(text: str, keys: Sequence[str], *, depth: int) -> str:
     return ""
 
 
-def with_setting(text: str, table: str, key: str, value: str | date) -> str:
+def with_setting(text: str, table: str, key: str, value: str | date | list[str]) -> str:
     r"""A TOML file with another value of one key; comments, order and all other values stay.
 
     Args:
         text: the content of the file.
         table: the table of the key; it is added if it is missing. Empty for a key of no table.
         key: the key; it is added if it is missing.
-        value: the text or the day that it gets.
+        value: the text, the day or the texts that it gets.
 
     >>> with_setting("[release] # r\naccept = []\n", "release", "hide", "labels")
     '[release] # r\naccept = []\nhide = "labels"\n'

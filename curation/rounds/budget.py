@@ -200,22 +200,25 @@ def ss_half_width(terms: int, items: int, figures: Figures) -> float | None:
 
 
 def narrower(
-    budget: float, terms: Mapping[str, int], figures: Figures, *, items: int = 5, kinds: int = 2
+    plan: Plan, terms: Mapping[str, int], figures: Figures, *, kinds: int = 2
 ) -> dict[str, float | None]:
-    """What makes the interval of ss narrower: half its width after each change of the plan."""
+    """What makes the interval of ss narrower: half its width after each change of the plan.
 
-    def half(budget: float, terms: Mapping[str, int], figures: Figures, items: int) -> float | None:
-        return make_plan(budget, terms, figures, items=items, kinds=kinds).whole.ss
+    All but the first change cost what the plan costs, which may be less than the budget.
+    """
+
+    def half(cost: float, terms: Mapping[str, int], figures: Figures, items: int) -> float | None:
+        return make_plan(cost, terms, figures, items=items, kinds=kinds).whole.ss
 
     fewer, many = (
         {**figures, "labels": figures["fewer"]},
         {name: 3 * n for name, n in terms.items()},
     )
-    some = math.ceil(make_plan(budget, terms, figures, items=items, kinds=kinds).items / 2)
+    some = math.ceil(plan.items / 2)
     return {
-        "twice the budget": half(2 * budget, terms, figures, items),
-        'labels = "needed"': half(budget, terms, fewer, items),
-        f"more terms, with {some} items of a kind on each": half(budget, many, figures, some),
+        "twice the cost": half(2 * plan.cost, terms, figures, plan.items),
+        'labels = "needed"': half(plan.cost, terms, fewer, plan.items),
+        f"more terms, with {some} items of a kind on each": half(plan.cost, many, figures, some),
     }
 
 

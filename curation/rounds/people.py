@@ -3,14 +3,14 @@
 import hmac
 import os
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from platformdirs import user_config_path
 
 from curation.files import CurationError, beside, read_bytes
-from curation.records import Standing
+from curation.records import Person, Standing
 from curation.text.rules import nfc
 from curation.text.wording import amount
 
@@ -128,6 +128,18 @@ def out(decisions: Iterable[Standing]) -> dict[str, tuple[str, str]]:
         else:
             people_out[decision.person] = (CODES[decision.action], decision.reason)
     return people_out
+
+
+def who_answered(met: Iterable[Person], out: Collection[str] = ()) -> set[str]:
+    """The pseudonyms of the people who have answered: an answer of theirs counts.
+
+    Consent alone does not count, nor what a survey tool writes below the heads of a table.
+
+    Args:
+        met: the lines of ``people.jsonl``.
+        out: people who are out of the campaign: if they are named, any answer of theirs is enough.
+    """
+    return {each.id for each in met if each.answers > (0 if each.id in out else each.refused)}
 
 
 def erased(decisions: Iterable[Standing]) -> frozenset[str]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from curation.records import Answer, Item, Round, Task
+from curation.records import Answer, Decision, Flag, Item, Round, Task
 from curation.rounds.pay import NO_PAY, earned
 from curation.rounds.plan import further
 from curation.text.rules import Votes, decide
@@ -36,7 +36,7 @@ class Progress(NamedTuple):
         void: tasks that no answer can serve any more.
         done: tasks that lack no answer and are not void.
         decided: items with enough labels to decide; for other kinds than validation, ``done``.
-        people: people who answered.
+        people: people with an answer that counts.
         answers: answers that came in.
         refused: how many of these were refused.
         labels_per_item: labels per item that count; None for other kinds than validation.
@@ -108,6 +108,26 @@ class Overview(NamedTuple):
     people: "dict[str, list[PersonQuality]]"
     at: str
     problem: str = ""
+
+
+class ItemFacts(NamedTuple):
+    """An item with all that people said of it.
+
+    Attributes:
+        item: the item.
+        target: its term's text, and the domain.
+        decision: whether its labels make it a CAT now, with the votes that count.
+        labels: each person with their label of each association, "" for none.
+        flags: validators' flags.
+        pitfalls: codes of its known pitfalls.
+    """
+
+    item: Item
+    target: str
+    decision: Decision
+    labels: list[tuple[str, tuple[str, ...]]]
+    flags: list[Flag]
+    pitfalls: list[str]
 
 
 def refused_by_reason(answers: Iterable[Answer]) -> dict[str, int]:
@@ -300,7 +320,7 @@ def progress(
         void=len(void),
         done=done,
         decided=len(three) - undecided if three else done,
-        people=len({a.annotator for a in came}),
+        people=len({a.annotator for a in came if a.code is None}),
         answers=len(came),
         refused=sum(a.code is not None for a in came),
         labels_per_item=given / len(live) if three else None,

@@ -5,13 +5,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curation.campaign import Campaign
+from curation.campaign import SETTINGS, Campaign
 from curation.decisions import split as stage
 from curation.files import CurationError, read_records
 from curation.records import Decision, Item, Label, Rejection, SplitName, Term
 from curation.release.contents import TERMS
 from curation.release.folder import data_files, read_version
 from curation.rounds import people
+from curation.rounds.progress import ItemFacts
+from curation.settings import write_setting
 from curation.steps.read import (
     item_files,
     label_files,
@@ -20,13 +22,14 @@ from curation.steps.read import (
     read_counted,
     read_items,
     read_labels,
+    read_terms,
     stopped_early,
     terms_of,
 )
 from curation.steps.release import versions
 from curation.steps.release.history import gold_file, read_golds
 from curation.steps.rounds import round_files
-from curation.steps.rounds.fold import ANSWERS
+from curation.steps.rounds.fold import ANSWERS, pitfalls
 from curation.steps.step import QUIET, Reporter, Step
 from curation.steps.terms import SELECT
 from curation.text.wording import amount
@@ -210,6 +213,72 @@ def _decided(
         dropped={id for id, people in flagged.items() if least and people >= least},
         trusted=golds_without_votes(items, counted.labels) if settings.trust_gold else {},
     )
+
+
+FOUND = 30  # items that a search gives
+
+
+def find_items(campaign: Campaign, words: str) -> list[ItemFacts]:
+    """The items with this id, or with these words in their texts or target; the first ``FOUND``.
+
+    Nothing is computed again: items and labels are taken as they are on disk.
+
+    Raises:
+        CurationError: a file of the campaign is missing or damaged.
+    """
+    items, wanted = read_items(campaign), " ".join(words.casefold().split())
+    names = {term.id: f"{term.text} ({term.domain})" for term in read_terms(campaign).values()}
+
+    def has(item: Item) -> bool:
+        texts = [
+            names.get(item.term, ""),
+            item.context,
+            *(each.sentence for each in item.associations),
+        ]
+        return wanted == item.id or any(wanted in text.casefold() for text in texts)
+
+    found = [n for n, item in enumerate(items) if wanted and has(item)][:FOUND]
+    if not found:
+        return []
+    counted = read_counted(campaign, items)
+    decisions, every = _decided(campaign, items, counted), counted.labels
+    made = []
+    for item, decision in ((items[n], decisions[n]) for n in found):
+        theirs: dict[str, dict[str, str]] = {}
+        own = every[every["item"] == item.id]
+        for who, about, value in zip(
+            own["annotator"], own["association"], own["value"], strict=True
+        ):
+            theirs.setdefault(who, {})[about] = value
+        rows = [
+            (who, tuple(given.get(each.id, "") for each in item.associations))
+            for who, given in theirs.items()
+        ]
+        rounds = campaign.round_names()
+        flags = (flag for name in rounds for flag in round_files.read_flags(campaign, name))
+        known = sorted({p.code for p in pitfalls(campaign, item.round) if p.item == item.id})
+        made.append(
+            ItemFacts(
+                item=item,
+                target=names.get(item.term, ""),
+                decision=decision,
+                labels=rows,
+                flags=[flag for flag in flags if flag.item == item.id],
+                pitfalls=known,
+            )
+        )
+    return made
+
+
+def leave_out(campaign: Campaign, item: str) -> None:
+    """Add an item to ``leave_out`` in ``campaign.toml``, so that it does not become a CAT.
+
+    Raises:
+        CurationError: the file cannot be changed; the message has the line to add.
+    """
+    out = campaign.settings.decisions.leave_out
+    if item not in out:
+        write_setting(campaign.root / SETTINGS, "decisions", "leave_out", [*out, item])
 
 
 def about_published_golds(counts: Mapping[str, int]) -> str:

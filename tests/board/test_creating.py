@@ -102,6 +102,29 @@ def test_a_board_of_hidden_labels(hidden: Desk, tmp_path: Path) -> None:
     assert b'gold_label"' not in public
 
 
+def test_a_build_says_how_many_rows_a_board_will_have(
+    hidden: Desk, labelled: Desk, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    desk = labelled.copy(tmp_path / "c")
+    said = desk.build("--hide", "labels").out
+    has(said, "a board can show 0 rows", "curation release build --hide all")
+    about = json.loads(desk.build("--json").out)
+    assert about["board_rows"] == 0
+    refused = desk.refused("board", "create", tmp_path / "b", "--release", "0.1.0")
+    has(refused, "--hide all")
+    # What to do instead, as it is said.
+    shutil.rmtree(desk.first)
+    desk.gold.unlink()
+    said = desk.build("--hide", "all").out
+    assert "a board can show" not in said
+    assert made(desk, tmp_path / "b").open_set.facts.rows is None
+    request.getfixturevalue("many")  # 4 CATs of 4 terms as 4,000, as above
+    desk = hidden.copy(tmp_path / "d")
+    said = desk.build().out
+    has(said, "a board can show 3 rows")
+    assert "--hide all" not in said
+
+
 @pytest.mark.usefixtures("many")
 def test_values_that_were_given_out_leave_fewer_rows(hidden: Desk, tmp_path: Path) -> None:
     desk = hidden.copy(tmp_path / "c")

@@ -7,6 +7,7 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ from curation.files import read_json
 from curation.records import FLAGS, Answer, Item, Label, Person, Rejection, Task
 from curation.rounds import pages
 from curation.rounds.people import pseudonyms, read_key
+from curation.rounds.platforms.web.store import Store
 from curation.text.rules import stable_id
 from support.commands import set_to
-from support.desk import MEANT, Desk, item_row, label_row, read_csv, told, word
+from support.desk import MEANT, Desk, item_row, label_row, read_csv, told, word, write_csv
+from support.pages import join, work, written
 
 pytestmark = pytest.mark.long
 
@@ -380,3 +383,32 @@ def test_a_release_names_nobody_and_tells_no_intent(desk: Desk) -> None:
                 swapped = golds[first["sentence"]] != first["gold_label"]
                 orders[swapped].add(tuple(s["gold_label"] for s in item["sentences"]))
     assert not (len(orders[True]) == 1 and len(orders[False]) == 1), orders
+
+
+def test_people_who_never_answered_are_not_counted(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", ["baker"], items=2, accept_times=(), pause_after=0)
+    desk.say("rounds", "open", "intrasentence", "--name", "w")
+    with closing(Store(desk.rounds / "web.sqlite")) as store:
+        ann, ben, _eve = join(store, desk, "w", "ann", "ben", "eve")  # eve fails the training
+        assert work(store, "w", ann, written, 1) == 1
+        assert work(store, "w", ben, lambda *given: written(*given) | {"template": "No."}, 1) == 1
+    desk.say("rounds", "pull", "w")
+    one = {"domain": "profession", "target": "baker", "kind": "intrasentence"}
+    texts = {"context": "The baker BLANK.", "stereotype": "x", "anti_stereotype": "y"}
+    rows = [{"annotator": "dora", **one, **texts, "unrelated": "z"}]
+    heads = ["Your id", *one, "Write a sentence.", "A word", "Another word", "A third word"]
+    codes = [json.dumps({"ImportId": f"QID{n}_TEXT"}) for n in range(len(heads))]
+    rows[:0] = [dict(zip(rows[0], more, strict=True)) for more in (heads, codes)]
+    desk.does("import", "answers", write_csv(desk.out / "others.csv", rows), "--round", "other")
+    # Ann and dora. Nothing of ben's, or of what a survey tool writes below the heads, counts.
+    (steps,) = [s for s in desk.say("status")["steps"] if s["step"] == "answers"]
+    assert steps["counts"]["people"] == 2
+    assert desk.say("rounds", "quality")["met"] == 2
+    assert desk.status("w")["people"] == 1
+    desk.does("pages", "build")
+    made = read_json(desk.root / "8-pages/numbers/made.json")
+    assert {row["name"]: row["people"] for row in made["rounds"]} == {"w": 1, "other": 1}
+    assert read_json(desk.root / "8-pages/numbers/state.json")["people"] == 2
+    desk.say("rounds", "exclude", "ann", "--reason", "r")
+    told = desk.say("rounds", "quality")
+    assert (told["excluded"], told["met"]) == (1, 2)  # whoever is out has answered all the same

@@ -123,6 +123,18 @@ def test_a_plan_from_the_pilots_own_figures(desk: Desk) -> None:
     assert other["figures"]["labels"]["source"] == "Pilot-v (12 items)"
 
 
+def test_what_is_left_of_the_budget_is_said(desk: Desk) -> None:
+    # An item costs 0.90, as above: six terms with 2 items of each kind cost 21.60.
+    plan = ("rounds", "plan", "--budget", "100", "--floor", "15")
+    assert desk.say(*plan, "--items", "2")["left"] == pytest.approx(78.4)
+    assert desk.say(*plan)["left"] == pytest.approx(2.8)
+    said = " ".join(desk.does(*plan, "--items", "2").out.split())
+    assert "left 78.40 of 100.00; without --items, it buys more items on each term" in said
+    assert "left 2.80 of 100.00 pay" in " ".join(desk.does(*plan).out.split())
+    fewer = desk.does(*plan, "--items", "2", "--terms", "90").out  # not enough for all terms
+    assert "left 2.80 of 100.00 pay" in " ".join(fewer.split())
+
+
 def test_an_answer_that_is_sent_again_is_paid_once(desk: Desk) -> None:
     pays = ("rounds", "plan", "--budget", "100", "--floor", "15")
     again = desk.records("Pilot-v/tasks.jsonl", Task)[0].id
@@ -173,7 +185,7 @@ def test_the_table_has_the_sources_and_the_paper(desk: Desk) -> None:
     assert "seconds to write an item 60 pilot-w and Pilot-v; median 60" in text
     assert "StereoSet 321 – about 26 a term, kind – 1.2" in text
     assert "weeks give --people and --hours" in text
-    assert "twice the budget" in text
+    assert "twice the cost" in text
 
 
 def test_a_plan_before_anything_is_known(forked: Any, tmp_path: Path) -> None:

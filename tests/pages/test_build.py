@@ -299,6 +299,43 @@ def test_the_public_report_does_not_depend_on_hidden_labels(pair: tuple[Desk, De
     assert "numbers/cats.json" in built(first)
 
 
+SECRET = "hidden until the labels are revealed"
+
+
+def test_what_is_hidden_is_called_hidden_and_not_missing(done: Desk, tmp_path: Path) -> None:
+    desk = done.copy(tmp_path / "c")
+    desk.set(hide="labels")
+    built(desk)  # nothing is hidden of a trust report and scores that there are not
+    assert "There is no trust report." in words(desk)
+    assert f"Agreement on CATs (alpha) {SECRET}" in words(desk)
+    assert "– no model is scored yet" in words(desk)
+    put(desk.root / "5-scores", "m", "default", chance(1), desk.cats())
+    desk.done("trust", "report")
+    desk.build()
+    built(desk)
+    said = words(desk)
+    for untrue in (
+        "no trust report",
+        "there is none yet",
+        "no model is scored",
+        "No model has been",
+    ):
+        assert untrue not in said, untrue
+    for name in (
+        *("Agreement on CATs (alpha)", "ss of models, the highest and the lowest"),
+        *("Checks of trust that hold", "is that real?", "What would make it better?"),
+    ):
+        assert f"{name} {SECRET}" in said, name
+    assert said.count(f"Checks of trust that hold: {SECRET}.") == 2  # in short, and the section
+    assert f"Do people agree? {SECRET}" in said
+    assert "Which words are typical?" not in said  # nobody counted them yet
+    desk.set(hide="")
+    shutil.rmtree(desk.first)
+    desk.gold.unlink()
+    built(desk)
+    assert SECRET not in words(desk)
+
+
 @pytest.mark.parametrize("level", ["labels", "all"])
 def test_a_cat_that_an_earlier_version_hides_is_not_shown(
     done: Desk, tmp_path: Path, level: str

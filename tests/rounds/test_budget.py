@@ -108,15 +108,26 @@ def test_half_the_width_of_ss_is_that_of_the_scores() -> None:
 
 
 def test_what_makes_the_interval_narrower() -> None:
-    ways = narrower(410, {"a": 30}, figures())
-    now = make_plan(410, {"a": 30}, figures()).whole.ss
+    plan = make_plan(410, {"a": 30}, figures())  # it costs 400
+    ways, now = narrower(plan, {"a": 30}, figures()), plan.whole.ss
     assert list(ways) == [
-        "twice the budget",
+        "twice the cost",
         'labels = "needed"',
         "more terms, with 3 items of a kind on each",
     ]
     assert all(half is not None and now is not None and half < now for half in ways.values())
-    assert ways["twice the budget"] == make_plan(820, {"a": 30}, figures()).whole.ss
+    assert ways["twice the cost"] == make_plan(800, {"a": 30}, figures()).whole.ss
+
+
+def test_a_change_of_a_plan_spends_what_the_plan_spends() -> None:
+    # Three terms with 5 items of each kind cost 120 of 1,000. Half the items on 9 terms: 1 + 2 / 3.
+    plan = make_plan(1000, {"a": 3}, figures(), more=False)
+    assert plan.cost == pytest.approx(120)
+    ways = narrower(plan, {"a": 3}, figures())
+    assert ways['labels = "needed"'] == make_plan(120, {"a": 3}, figures(labels=3)).whole.ss
+    assert ways["twice the cost"] == make_plan(240, {"a": 3}, figures()).whole.ss
+    more = ways["more terms, with 3 items of a kind on each"]
+    assert more == make_plan(120, {"a": 9}, figures(), items=3).whole.ss
 
 
 def test_the_figures_of_labels_by_hand() -> None:

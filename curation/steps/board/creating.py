@@ -23,7 +23,7 @@ from curation.release.contents import SEALED, SUMS
 from curation.release.data_files import flat_path
 from curation.release.hidden import numbers
 from curation.steps.board.folder import CATS, FACTS, Board, keep_head, open_board, owner_folder
-from curation.steps.release.hidden import nearly_the_same
+from curation.steps.release.hidden import board_rows, nearly_the_same
 from curation.steps.release.history import BuiltVersion, History, texts_of
 from curation.steps.release.revealing import check_sums, proved_golds, reveal
 from curation.steps.release.versions import ANONYMOUS, REVEALED
@@ -141,13 +141,12 @@ def new_set(
 
 def _rows(history: History, facts: release.Facts, after: str) -> int:
     """How many rows a test set with hidden labels gets, once ``after`` is revealed."""
-    version, dev = facts.version, numbers.dev_cats(facts)
-    given = history.given(golds := history.hidden)
+    version, golds = facts.version, history.hidden
     for other, count in nearly_the_same(history, version, golds[version]):
         if other != after:
             raise refused("near", version=version, other=other, count=count)
-    if not (rows := numbers.rows(version, golds, given, dev=dev)):
-        cats = len(golds[version])
+    if not (rows := board_rows(history, facts)):
+        cats, dev, given = len(golds[version]), numbers.dev_cats(facts), history.given(golds)
         raise refused("too_few", version=version, cats=cats, dev=dev, given=len(given))
     return rows
 

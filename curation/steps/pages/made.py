@@ -182,7 +182,7 @@ def _round(campaign: Campaign, name: str, sent: Collection[Sent]) -> dict[str, A
         "name": name,
         "kind": _kind(campaign, name),
         "state": round_files.read_round(campaign, name).state if is_planned else "",
-        "people": len({person for person, _, _ in sent if person}),
+        "people": len({person for person, _, code in sent if person and code is None}),
         "answers": len(sent),
         "refused": sum(code is not None for _, _, code in sent),
         "first": min(days, default=None),

@@ -11,7 +11,6 @@ from curation.records import Person
 from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys
 from curation.rounds import people
 from curation.steps.release.statement import read_statement
-from curation.steps.rounds import round_files
 from curation.steps.status import Status, read_status
 from curation.steps.step import Step
 
@@ -36,8 +35,8 @@ def numbers(
 
     Returns:
         ``steps`` (by name: state, fix, counts and note), ``rounds``, ``work``, ``scores``,
-        ``warnings`` and ``next`` as in ``Status``; ``people`` who answered and are not
-        out; ``cost`` of the rounds that were opened here, in ``currency``. Paths are relative to
+        ``warnings`` and ``next`` as in ``Status``; ``people`` with an answer that
+        counts; ``cost`` of the rounds that were opened here, in ``currency``. Paths are relative to
         the campaign's folder.
     """
     status = status or read_status(campaign, pipeline)
@@ -80,10 +79,9 @@ def numbers(
 
 
 def _people(campaign: Campaign) -> int:
-    """How many people have answered, without those who are out."""
+    """How many people have answered, without those who are out, whose answers do not count."""
     met = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
-    out = people.out(round_files.read_standing(campaign))
-    return sum(person.id not in out for person in met)
+    return len(people.who_answered(met))
 
 
 def statement(campaign: Campaign) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from curation.steps.decisions import AGREEMENT, FILTER, SPLIT
 from curation.steps.measures import PITFALLS, SENTIMENT, STATISTICS
 from curation.steps.release import collecting, hidden, statement, versions
 from curation.steps.release.collecting import ReleaseInputs
-from curation.steps.release.history import History
+from curation.steps.release.history import BuiltVersion, History
 from curation.steps.rounds import licences
 from curation.steps.rounds.fold import ANSWERS
 from curation.steps.step import QUIET, Reporter, Step, run_steps
@@ -287,6 +287,7 @@ class MadeRelease(NamedTuple):
         counts: as in the manifest: ``docs/commands.md``, under curation status.
         open: the keys of the questions that the team has not answered.
         next: what to do next, a sentence.
+        board_rows: with hidden gold labels, how many rows a board can show; else None.
     """
 
     folder: Path
@@ -294,6 +295,7 @@ class MadeRelease(NamedTuple):
     counts: dict[str, int]
     open: list[str]
     next: str
+    board_rows: int | None = None
 
 
 def build_release(
@@ -316,7 +318,18 @@ def build_release(
     asked = list(read_json(folder / FACTS).get("open", ()))
     where = campaign.relative(folder)
     then = _next(campaign, where, open_questions=len(asked), anonymous=anonymous)
-    return MadeRelease(folder, file_names(folder), run.counts, asked, then)
+    rows = None if anonymous else _board_rows(hidden.as_built(campaign))
+    return MadeRelease(folder, file_names(folder), run.counts, asked, then, rows)
+
+
+def _board_rows(campaign: Campaign) -> int | None:
+    facts = BuiltVersion(versions.folder(campaign)).facts
+    if campaign.settings.release.hide != "labels" or facts is None:
+        return None
+    history = History(campaign)
+    secret = history.hidden[facts.version]
+    near = any(hidden.nearly_the_same(history, facts.version, secret))  # no board opens it
+    return 0 if near else hidden.board_rows(history, facts)
 
 
 def _next(campaign: Campaign, where: str, *, open_questions: int, anonymous: bool) -> str:

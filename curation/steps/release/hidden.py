@@ -121,6 +121,17 @@ def remaining(path: Path) -> str:
     )
 
 
+def board_rows(history: History, facts: Facts) -> int:
+    """How many rows a board of a version with hidden labels may show.
+
+    Args:
+        history: with the version itself.
+        facts: those of the version.
+    """
+    dev, golds = numbers.dev_cats(facts), history.hidden
+    return numbers.rows(facts.version, golds, history.given(golds), dev=dev)
+
+
 IN_VAIN = "hidden_in_vain"
 PUBLISHED = "publishes_hidden"
 CODES = (IN_VAIN, PUBLISHED)

@@ -78,6 +78,7 @@ class CampaignPlan(NamedTuple):
 
     Attributes:
         plan: the plan.
+        left: what is left of the budget.
         figures: what it is made from, each with its source.
         wage: what a person with the median time earns an hour, by kind of work, if it is known.
         people: how many people the rules need at least.
@@ -87,6 +88,7 @@ class CampaignPlan(NamedTuple):
     """
 
     plan: "Plan"
+    left: float
     figures: "dict[str, Figure]"
     wage: dict[Work, float]
     people: int
@@ -148,11 +150,12 @@ def plan_campaign(
     whole = {**figures, "retention": Figure(1.0, "")}
     return CampaignPlan(
         plan,
+        budget - plan.cost,
         figures,
         {work: 3600 * figures[f"pay_{work}"].mean / time for work, time in medians.items()},
         _least_people(campaign, plan),
         math.ceil(sum(hours) / week - 1e-9) if week and len(hours) == len(DONE_FOR) else None,
-        narrower(budget, terms, figures, items=items, kinds=kinds),
+        narrower(plan, terms, figures, kinds=kinds),
         ss_half_width(PAPER_TERMS, PAPER_CATS * kinds, whole),
     )
 

@@ -131,7 +131,7 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
         "items": sum(item.round not in apart for item in folded.items),
         "labels": sum(label.round not in apart for label in folded.labels),
         "reviews": len(folded.reviews),
-        "people": len(folded.people),
+        "people": len(people.who_answered(folded.people)),
         "rejected": sum(map(len, folded.rejections.values())),
     }
 

@@ -91,8 +91,9 @@ def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
 def _excluded(campaign: Campaign) -> tuple[int, int]:
     """How many people who have answered are excluded, and how many have answered."""
     out = standing.out(round_files.read_standing(campaign))
-    met = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
-    return sum(out.get(person.id, ("",))[0] == "excluded" for person in met), len(met)
+    known = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
+    met = standing.who_answered(known, out)
+    return sum(out.get(person, ("",))[0] == "excluded" for person in met), len(met)
 
 
 def about_removed(campaign: Campaign) -> str:

@@ -131,6 +131,16 @@ def the_round(campaign: Campaign, name: str | None) -> Round:
     return live[0]
 
 
+def open_rounds(campaign: Campaign, name: str | None) -> list[Round]:
+    """The named round, or all that are not closed.
+
+    Raises:
+        CurationError: the named round does not exist; or none is named, and none is open.
+    """
+    live = [] if name else [each for each in map_rounds(campaign) if each.state != "closed"]
+    return live or [the_round(campaign, name)]
+
+
 def map_rounds(campaign: Campaign) -> list[Round]:
     """All rounds that were opened here, oldest first."""
     rounds = [read_round(campaign, p.parent.name) for p in campaign.rounds.glob("*/round.json")]

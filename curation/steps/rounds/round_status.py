@@ -59,9 +59,7 @@ def warn_of_caps(campaign: Campaign, status: "RoundStatus", *, reporter: Reporte
     work = WORK[status.round.kind]
     caps = caps_of(campaign.settings.rounds, work)
     met = campaign.rounds / "people.jsonl"
-    out = standing.out(round_files.read_standing(campaign))
-    people = read_records(met, Person, missing_ok=True)
-    known = sum(person.id not in out for person in people)
+    known = len(standing.who_answered(read_records(met, Person, missing_ok=True)))
     asked = {task: n for task, n in status.asked.items() if task not in status.void}
     alone = {"per_person": caps._replace(term=0), "per_term": caps._replace(person=0)}
     for name, cap in zip(CAP_NAMES, caps, strict=True):

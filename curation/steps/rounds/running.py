@@ -663,21 +663,23 @@ def command_to_open(round: Round) -> str:
     return shlex.join(words)
 
 
-def round_to_pull(campaign: Campaign, name: str | None) -> Round:
-    """The named round; else the only open one, or the only closed one whose answers wait.
+def rounds_to_pull(campaign: Campaign, name: str | None) -> list[Round]:
+    """The named round; else all that are open, and closed ones whose answers wait.
+
+    Answers of tables are imported: such a round is not among them if another is.
 
     Raises:
-        CurationError: the named round does not exist; or none is named, and there is no such round
-            or more than one.
+        CurationError: the named round does not exist; or none is named, and there is none to pull.
     """
-    rounds = round_files.map_rounds(campaign)
-    if name or any(round.state != "closed" for round in rounds):
-        return round_files.the_round(campaign, name)
-    waiting = [r for r in rounds if open_platform(campaign, r).waiting()]
-    if len(waiting) > 1:
-        names = ", ".join(round.name for round in waiting)
-        raise CurationError(f"several rounds have answers to pull: {names}", "name one of them")
-    return waiting[0] if waiting else round_files.the_round(campaign, name)
+    if name:
+        return [round_files.the_round(campaign, name)]
+    places = [(each, open_platform(campaign, each)) for each in round_files.map_rounds(campaign)]
+    chosen = [
+        round
+        for round, place in places
+        if place.waiting() or (round.state != "closed" and not place.exchanges_tables)
+    ]
+    return chosen or round_files.open_rounds(campaign, None)
 
 
 def pull_round(

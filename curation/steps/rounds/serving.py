@@ -15,7 +15,8 @@ from curation.campaign import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError, read_records, read_text, writing
 from curation.formats.tables import csv_text, read_csv
 from curation.rounds import people
-from curation.rounds.progress import Overview
+from curation.rounds.progress import ItemFacts, Overview
+from curation.steps.decisions import find_items, leave_out
 from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.sheets import read_people
 from curation.text.addresses import show_address
@@ -358,7 +359,7 @@ def _public_address(campaign: Campaign) -> str:
 
 
 def services(campaign: Campaign) -> "Services":
-    """What the server may ask of the campaign at once: pseudonyms, who is out, and Prolific.
+    """What the server may ask of the campaign: pseudonyms, who is out, Prolific, and items.
 
     Raises:
         CurationError: the campaign's key is missing.
@@ -366,8 +367,14 @@ def services(campaign: Campaign) -> "Services":
     from curation.rounds.platforms.web.forms import Services
     from curation.rounds.platforms.web.prolific import from_environment
 
-    key = people.read_key(campaign.settings.campaign.id)
-    return Services(people.pseudonyms(key), _is_out(campaign), crowd=from_environment())
+    key, root = people.read_key(campaign.settings.campaign.id), campaign.root
+    return Services(
+        people.pseudonyms(key),
+        _is_out(campaign),
+        crowd=from_environment(),
+        find_items=lambda words: in_own_process(_find_items, (root, words)),
+        leave_out=lambda item: leave_out(open_campaign(root), item),
+    )
 
 
 def _is_out(campaign: Campaign) -> Callable[[str], bool]:
@@ -411,6 +418,11 @@ def overview(root: Path) -> Overview:
             problem = f"{error.what}; {error.fix}"
     name, pay = campaign.settings.campaign.name, campaign.settings.rounds
     return Overview(name, pay.currency, pay.budget, rounds, people, at, problem)
+
+
+def _find_items(about: tuple[Path, str]) -> list[ItemFacts]:
+    root, words = about
+    return find_items(open_campaign(root), words)
 
 
 class Overviews:

@@ -33,7 +33,7 @@ from curation.text.rules import nfc, same_text
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.web.prolific import Prolific
-    from curation.rounds.progress import Overview
+    from curation.rounds.progress import ItemFacts, Overview
 
 REASONS = ("unknown", "not_a_group", "insult", "too_general", "wrong_word", "other_reason")
 SKIPS = ("none", "upset", "unknown", "unclear", "other")
@@ -73,6 +73,8 @@ class Services(NamedTuple):
         pace: seconds between two checks of submissions while people work.
         overview: gives the figures of all rounds, as of the last pull; None while they are first
             computed. It raises CurationError if the campaign's files cannot be read.
+        find_items: gives the items with an id, or with words in their texts.
+        leave_out: names an item in ``leave_out`` in ``campaign.toml``.
     """
 
     pseudonym: Callable[[str], str]
@@ -82,6 +84,8 @@ class Services(NamedTuple):
     crowd: "Prolific | None" = None
     pace: float = 30.0
     overview: "Callable[[], Overview | None]" = lambda: None
+    find_items: "Callable[[str], list[ItemFacts]]" = lambda words: []
+    leave_out: Callable[[str], None] = lambda item: None
 
 
 class Problem(NamedTuple):

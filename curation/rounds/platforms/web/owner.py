@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from curation.files import CurationError
 from curation.reasons import REASONS
-from curation.records import Fields
+from curation.records import VALUES, Fields
 from curation.rounds.platforms.web import arrivals, counts
 from curation.rounds.platforms.web.counts import HOUR, Live
 from curation.rounds.platforms.web.platform import address, entry
@@ -48,6 +49,7 @@ class OwnerPages:
         return [
             page(OWNER, "owner", self.rounds),
             page(f"{OWNER}/r/{{round}}", "owner_round", self.round),
+            page(f"{OWNER}/items", "owner_items", self.items, self.leave_out),
             page(f"{OWNER}/private", "owner_private", self.rounds, self.private),
             page(f"{OWNER}/leave", "owner_leave", None, self.leave),
             page(f"{OWNER}/{{secret}}", "owner_enter", self.enter),
@@ -82,6 +84,26 @@ class OwnerPages:
         """One round."""
         return self._page(visit, "owner_round.html", visit.part("round"))
 
+    def items(self, visit: Visit) -> Response:
+        """The items that are searched for, each with its votes and flags."""
+        self._check_owner(visit)
+        words, found, unread = visit.request.query_params.get("q", ""), [], ""
+        try:
+            found = self.services.find_items(words) if words else []
+        except CurationError as error:
+            unread = f"{error.what}; {error.fix}"
+        context: dict[str, Any] = {"words": words, "found": found, "unread": unread}
+        return self._page(visit, "owner_items.html", **context, values=VALUES)
+
+    def leave_out(self, visit: Visit) -> Response:
+        """Name an item in ``leave_out``, then show it again."""
+        self._check_owner(visit)
+        item = visit.form.one("item")
+        if item not in {each.item.id for each in self.services.find_items(item)}:
+            raise Refusal(404, "missing")
+        self.services.leave_out(item)
+        return RedirectResponse(f"{OWNER}/items?q={quote(item)}", 303)
+
     def private(self, visit: Visit) -> Response:
         """Who is who: names, pseudonyms and personal links."""
         claimed = arrivals.participants(self.store)
@@ -95,9 +117,12 @@ class OwnerPages:
         ]
         return self._page(visit, "owner_private.html", people=people)
 
-    def _page(self, visit: Visit, template: str, only: str = "", **context: Any) -> Response:
+    def _check_owner(self, visit: Visit) -> None:
         if not counts.is_owner(self.store, visit.cookie, visit.now):
             raise Refusal(401, "signed_out")
+
+    def _page(self, visit: Visit, template: str, only: str = "", **context: Any) -> Response:
+        self._check_owner(visit)
         overview, problem = None, ""
         try:
             overview = self.services.overview()

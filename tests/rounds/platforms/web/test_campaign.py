@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from curation.campaign import open_campaign
+from curation.files import CurationError
 from curation.records import Answer, Decision, Item, Label, Rejection
 from curation.rounds.platforms.web.forms import end_code
 from curation.rounds.platforms.web.store import Given, Store
@@ -179,10 +180,45 @@ def test_an_answer_after_the_closing_is_named_until_it_is_pulled(
     assert desk.say("status")["next"] == f"w: closed; {names}"
     assert f"w: {names}" in desk.say("status")["warnings"]
     assert f"w: {names}" in desk.does("rounds", "pay").err
-    assert desk.say("rounds", "pull")["new"] == 1  # the only round with something to pull
+    assert [each["new"] for each in desk.say("rounds", "pull")] == [1]  # it alone has something
     assert names not in desk.does("rounds", "status").out
     assert names not in desk.does("rounds", "pay").err
     assert "no round is open" in desk.refused("rounds", "pull")
+
+
+def test_without_a_name_all_open_rounds_are_meant(
+    forked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk.make(forked, tmp_path / "c", ["baker"], items=2, accept_times=())
+    for name in ("w", "w2"):
+        desk.say("rounds", "open", "intrasentence", "--name", name)
+    desk.open("intrasentence", "f")
+    with closing(Store(desk.rounds / "web.sqlite")) as store:
+        for name in ("w", "w2"):
+            (ann,) = join(store, desk, name, f"ann-{name}")
+            work(store, name, ann, lambda *given: written(*given) | {"template": "No gap."}, 1)
+    # The answers of tables are imported and not pulled, which stops nothing.
+    pulled = desk.say("rounds", "pull")
+    assert [(each["round"], each["new"]) for each in pulled] == [("w", 1), ("w2", 1)]
+    more = desk.say("rounds", "top-up")
+    assert [(each["round"], each["answers"]) for each in more] == [("w", 1), ("w2", 1), ("f", 0)]
+    assert "several rounds are open" in desk.refused("rounds", "top-up", "--recall", "x")
+    close = running.close_round
+
+    def gone(campaign: Any, round: Any, **how: Any) -> Any:
+        if round.name == "w":
+            raise CurationError("the server is gone", "start it")
+        return close(campaign, round, **how)
+
+    monkeypatch.setattr(running, "close_round", gone)
+    ran = desk.run("rounds", "close", "--json")  # one that cannot be closed does not stop others
+    assert ran.code == 1
+    assert "w: the server is gone" in ran.err
+    assert [each["round"] for each in json.loads(ran.out)] == ["w2", "f"]
+    monkeypatch.undo()
+    assert "round w is closed" in desk.does("rounds", "close").out
+    assert "no round is open" in desk.refused("rounds", "close")
+    assert "no round is open" in desk.refused("rounds", "top-up")
 
 
 def test_words_of_an_erased_writer_leave_tasks_and_plans(forked: Any, tmp_path: Path) -> None:

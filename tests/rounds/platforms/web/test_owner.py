@@ -14,6 +14,7 @@ import requests
 
 from curation.campaign import open_campaign
 from curation.files import CurationError
+from curation.records import GOLDS, Item
 from curation.rounds.platforms.web import arrivals, counts
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.owner import bar, over_time
@@ -261,7 +262,10 @@ def desk(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 @pytest.fixture(scope="module")
 def served(desk: Desk) -> Iterator[Site]:
-    site = Site(desk.rounds, overview=serving.Overviews(open_campaign(desk.root)))
+    campaign = open_campaign(desk.root)
+    own = serving.services(campaign)
+    items = {"find_items": own.find_items, "leave_out": own.leave_out}
+    site = Site(desk.rounds, overview=serving.Overviews(campaign), **items)
     with site.served():
         Owner(site).open()
         while site.services.overview() is None:
@@ -274,7 +278,7 @@ def test_every_figure_is_that_of_rounds_status(desk: Desk, served: Site) -> None
     status = {each["round"]: each for each in desk.say("rounds", "status")}
     owner = Owner(served).open()
     v, html = status["v"], owner.shows("/owner/r/v")
-    assert (v["decided"], v["answers"], v["refused"], v["people"]) == (0, 28, 7, 4)
+    assert (v["decided"], v["answers"], v["refused"], v["people"]) == (0, 28, 7, 3)
     shown = facts(html)
     assert shown["Decided"] == (str(v["decided"]), f"of {v['tasks'] - v['void']} items")
     assert shown["Refused"] == (str(v["refused"]), f"of {v['answers']} answers")
@@ -322,6 +326,47 @@ def test_people_and_marks_are_those_of_rounds_quality(desk: Desk, served: Site) 
         assert row[0] == each["person"]
         assert each["marks"][0]["evidence"] in row[1]
     assert html.count("<circle") + html.count('<path d="M0-6') == len(quality["people"]) == 3
+
+
+@pytest.mark.long
+def test_an_item_is_found_with_its_votes_and_flags_and_left_out(desk: Desk, served: Site) -> None:
+    owner = Owner(served).open()
+    first, second, *_ = desk.records("w/items.jsonl", Item)
+    html = owner.shows(f"/owner/items?q={first.context.split()[1]}")
+    assert first.id in html
+    assert second.id not in html
+    (told,) = desk.say("rounds", "item", first.id)
+    assert [each["id"] for each in told["item"]["associations"]] == [
+        verdict["id"] for verdict in told["decision"]["verdicts"]
+    ]
+    # Cyd and Dan say what is meant, Eve always the stereotype; the excluded one does not count.
+    by_text = {row[0]: row[1:] for row in table(html, "text")}
+    for meant, association in zip(GOLDS, first.associations, strict=True):
+        votes = {gold: 2 * (gold == meant) for gold in GOLDS}
+        votes["stereotype"] += 1
+        counted = [str(votes[gold]) for gold in GOLDS]
+        gold = meant if meant == "stereotype" else "–"
+        assert by_text[association.sentence] == [meant, gold, *counted, "0"]
+    rows = table(html, "person")
+    assert [tuple(labels) for _, labels in told["labels"]] == [tuple(row[1:]) for row in rows]
+    assert len(rows) == 3
+    said = desk.does("rounds", "item", first.id, second.id).out
+    assert first.context in said
+    assert second.context in said
+    assert "curation rounds correct ITEM" in said
+    assert "no item has the id or the words" in desk.refused("rounds", "item", "no-such")
+    # Only the owner finds and leaves out.
+    nobody = Owner(served)
+    assert nobody.get(f"/owner/items?q={first.id}").status_code == 401
+    assert nobody.post("/owner/items", item=first.id).status_code == 403
+    assert owner.post("/owner/items", csrf="x", item=first.id).status_code == 401
+    assert owner.post("/owner/items", item="no-such").status_code == 404
+    assert desk.say("rounds", "item", first.id)[0]["decision"]["reason"] == "too_few_labels"
+    after = text(owner.post("/owner/items", item=first.id).text)
+    assert "No CAT: leave_out in [decisions] lists the item." in after
+    assert f'leave_out = ["{first.id}"]' in (desk.root / "campaign.toml").read_text("utf-8")
+    assert desk.say("rounds", "item", first.id)[0]["decision"]["reason"] == "left_out"
+    assert "No item that passed the checks" in owner.shows("/owner/items?q=xyzzy")
 
 
 @pytest.mark.long
