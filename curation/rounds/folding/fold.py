@@ -49,7 +49,7 @@ from curation.work.engine import uncollected
 
 __all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "Rules", "fold", "lines"]
 
-ALGORITHM = 14
+ALGORITHM = 15
 
 
 class Folded(NamedTuple):
