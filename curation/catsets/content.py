@@ -119,21 +119,25 @@ PAIRS = (
 )
 
 
-def refuse_other_sets(path: Path, columns: Collection[str]) -> None:
+def refuse_other_sets(path: Path, columns: Collection[str], *, always_only: bool = False) -> None:
     """Refuse a file whose columns are those of another known kind of data.
+
+    ``always_only`` asks only for the kinds that no mapping file makes CATs.
 
     Raises:
         CurationError: the file is not a set of CATs.
     """
     names = set(map(plain, columns))
     for other in shipped_table("catsets", "other_sets.toml")["set"]:
+        if always_only and "always" not in other:
+            continue
         if names.issuperset(map(plain, other["columns"])):
             raise CurationError(
                 f"{path}: not a StereoSet file, and not another set of CATs: it has "
                 f"{other['kind']}",
                 other["fix"].replace("{pairs}", PAIRS),
             )
-    pairs = {"stereotype", "antistereotype"} <= names
+    pairs = {"stereotype", "antistereotype"} <= names and not always_only
     if pairs and not {"unrelated", "unrelatedsentence", "context", "prompt"} & names:
         raise CurationError(
             f"{path}: not a StereoSet file, and not another set of CATs: it has pairs of sentences "

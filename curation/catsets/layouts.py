@@ -120,12 +120,14 @@ def layout_of(reading: Reading) -> Layout:
     part, has = reading.part, set(reading.names)
     if part.whole:
         return Layout("StereoSet's JSON", _listed)
+    columns = set(part.columns()) - {reading.names.get("context", "")}
+    refuse_other_sets(reading.path, columns, always_only=True)
     first = next((row.values for row in part.rows), {})
     if "data" in has and is_by_label(reading.get(first, "data")):
         return Layout("items with an object for each gold label", _by_label)
     if {"sentences", "context"} <= has:
-        columns = isinstance(unpacked(reading.get(first, "sentences")), dict)
-        name = "the Hugging Face layout" if columns else "a list of items in StereoSet's form"
+        is_struct = isinstance(unpacked(reading.get(first, "sentences")), dict)
+        name = "the Hugging Face layout" if is_struct else "a list of items in StereoSet's form"
         return Layout(name, _listed)
     if "context" in has and {"c1_sentence", "c1_word"} & has:
         return Layout("columns c1_sentence to c3_gold_label", _numbered)
@@ -301,7 +303,9 @@ def _choices(reading: Reading) -> Iterator[RawItem]:
             f"{reading.path}: does not say which of the «{column}» is the stereotype",
             PAIRS
             if {len(_list_of(reading.get(r.values, "choices"))) for r in reading.part.rows} == {2}
-            else f"write a mapping file with their order, such as order = [{ORDER}]",
+            else 'write a mapping file with order = ["…", "…", "…"], the gold label of the first, '
+            f"second and third choice of every row; they are {ORDER}. If rows have them in "
+            "different orders, write each text into a column of its own",
         )
     reading.ordered, reading.words = False, None
     for where, values in reading.part.rows:
@@ -459,8 +463,8 @@ def _named_kind(reading: Reading, raw: RawItem) -> Kind | None:
         raise CurationError(
             f"{reading.path.parent / raw.where}: the column «{reading.names['kind']}» has "
             f"{str(value)[:60]!r}, which is neither of {', '.join(KINDS)}",
-            "correct the column, or write a mapping file: [kinds] and "
-            f'"{str(value)[:60]}" = "intrasentence", or kind = "intrasentence" for all items',
+            f'correct the column, or write a mapping file: [kinds] "{str(value)[:60]}" = "…", '
+            f"which is one of {', '.join(KINDS)}",
         )
     return kind
 

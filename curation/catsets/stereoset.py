@@ -185,7 +185,8 @@ def _cat(entry: Entry) -> Cat:
         shown = str(foreign[0])[:60]
         raise CurationError(
             f"{place}, gold_label: {shown!r} is not a label",
-            f'correct it, or map it in a mapping file: [labels] "{shown}" = "stereotype"',
+            f'correct it, or map it in a mapping file: [labels] "{shown}" = "…", which is one of '
+            f"{', '.join(GOLDS)}",
         )
     try:
         options = tuple(

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from curation.formats.table_words import YES, Sections, Words, offered, read_label, round_words
 from curation.records import GOLD_COLUMNS, Answer, Round, Task
 from curation.rounds.answers import forms
-from curation.rounds.answers.forms import FIELDS, LABELS, file_row
+from curation.rounds.answers.forms import FIELDS, LABELS
 from curation.rounds.answers.parsed import LONGEST_TEXT
-from curation.rounds.answers.rows import flag_words, text_of, unread
+from curation.rounds.answers.rows import file_row, flag_words, text_of, unread
 from curation.rounds.tables.workbooks import Column, Row, columns, task_row
 from curation.text.rules import Caps
 

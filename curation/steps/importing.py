@@ -18,7 +18,7 @@ from curation.rounds.answers import archive
 from curation.rounds.answers.archive import as_json
 from curation.rounds.answers.interpret import named, person_of
 from curation.rounds.answers.rows import text_of, understood
-from curation.rounds.answers.table_checks import check_columns, settle_dates
+from curation.rounds.answers.table_checks import check_columns, settle_dates, unused_columns
 from curation.settings import is_name
 from curation.steps import read, terms
 from curation.steps.rounds import fold, round_files
@@ -253,6 +253,8 @@ def import_answers(
     )
     if warning:
         reporter.warn(warning)
+    if unused := unused_columns(payloads, place.name, cells=place.cells):
+        reporter.note(unused)
     return _import(campaign, round, "answers", payloads, known_only=known_terms, reporter=reporter)
 
 

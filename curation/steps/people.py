@@ -11,8 +11,7 @@ from curation.records import Decision, Fields, Manifest, Person, Standing, Task
 from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.archive import Sent
-from curation.rounds.answers.forms import file_row
-from curation.rounds.answers.rows import column, text_of
+from curation.rounds.answers.rows import column, file_row, text_of
 from curation.steps import read
 from curation.steps.pages.build import delete_private
 from curation.steps.pipeline import PAGES, STEPS, made_steps, recompute
@@ -101,9 +100,7 @@ def _without_quotes(sent: "Sent", *, theirs: set[str], words: Words) -> Fields |
         return None
     if text_of(file_row(sent.payload, words), "task_id") not in theirs:
         return None
-    plain = {
-        key: column(key, words).removeprefix("input.").replace("_", "") for key in sent.payload
-    }
+    plain = {key: column(key, words).replace("_", "") for key in sent.payload}
     quotes = {key for key, name in plain.items() if name in QUOTED}
     return {key: ERASED if key in quotes else value for key, value in sent.payload.items()}
 

@@ -141,7 +141,7 @@ def test_a_mapping_file_maps_kinds(tmp_path: Path) -> None:
         for row in rows("BLANK", kind="fuera", count=1)
     ]
     path = catsets.write_lines(tmp_path / "a.jsonl", items)
-    with fails("'Dentro', which is neither of", fix='[kinds] and "Dentro" = "intrasentence"'):
+    with fails("'Dentro', which is neither of", fix='[kinds] "Dentro" = "…"'):
         read_cats(path)
     text = '[kinds]\ndentro = "intrasentence"\nfuera = "{}"'
     kinds = [cat.kind for cat in read_cats(mapped(tmp_path, text.format("intersentence")))]

@@ -54,13 +54,60 @@ def test_other_labels_and_domains_within_items(tmp_path: Path) -> None:
     assert entry.item["sentences"][0]["labels"] == [{"label": "anti-stereotype", "human_id": "p"}]
 
 
+@pytest.mark.parametrize("answers", ["choices", "ans"])
+def test_no_mapping_file_makes_cats_of_questions(tmp_path: Path, answers: str) -> None:
+    row = {"sample_id": "1", "context": "Two bakers met.", "question": "Who was late?",
+           "category": "age", "choices": ["the old one", "the young one", "not known"],
+           "biased_answer": "the old one"}  # fmt: skip
+    given = 'order = ["stereotype", "anti-stereotype", "unrelated"]\n[columns]\n'
+    if answers == "ans":
+        row |= {f"ans{n}": text for n, text in enumerate(row.pop("choices"))}
+        given = '[columns]\nstereotype = "ans0"\nanti_stereotype = "ans1"\nunrelated = "ans2"\n'
+    catsets.write_json(tmp_path / "a.json", [row])
+    text = f'files = ["a.json"]\n{given}target = "question"\ndomain = "category"\n'
+    with fails("questions with answers, as in BBQ", fix="use the tool of that benchmark"):
+        read_cats(mapping(tmp_path, text))
+
+
+def test_a_column_that_is_called_question_can_be_the_context(tmp_path: Path) -> None:
+    row = {"question": "A baker is BLANK today.", "choices": ["early", "late", "octal"],
+           "bias_type": "x", "target": "baker"}  # fmt: skip
+    catsets.write_json(tmp_path / "a.json", [row])
+    order = f"order = {list(catsets.GOLD)}"
+    text = f'files = ["a.json"]\n{order}\n[columns]\ncontext = "question"\n'
+    assert len(read_cats(mapping(tmp_path, text))) == 1
+
+
+def test_a_fix_that_is_copied_as_it_is_makes_no_gold_labels(tmp_path: Path) -> None:
+    """What only the team knows is «…» in every line that an error offers, and «…» is an error."""
+    rows = [catsets.option_row(item) for item in items()]
+    texts = {"Stereotype Sentence", "Anti-stereotype Sentence", "Unrelated Sentence"}
+    lists = [
+        {k: v for k, v in row.items() if k not in texts} | {"choices": ["a", "b", "c"]}
+        for row in rows
+    ]
+    odd = items()
+    odd[0]["sentences"][0]["gold_label"] = "neither"
+    kinds = [row | {"kind": "phrase"} for row in rows]
+    for content, line in (
+        (lists, 'order = ["…", "…", "…"]'),
+        (odd, '[labels] "neither" = "…"'),
+        (kinds, '[kinds] "phrase" = "…"'),
+    ):
+        path = catsets.write_json(tmp_path / "a.json", content)
+        with fails(fix=line):
+            read_cats(path)
+        with fails("map.toml line"):
+            read_cats(mapping(tmp_path, 'files = ["a.json"]\n' + line.replace("s] ", "s]\n")))
+
+
 def test_choices_need_their_order(tmp_path: Path) -> None:
     numpy = "['early' 'late' \"it's\"]"  # as NumPy prints a list
     row = {"prompt": "A baker is BLANK today.", "choices": numpy, "bias_type": "x",
            "target": "baker"}  # fmt: skip
     path = catsets.write_csv(tmp_path / "a.csv", [row])
     order = 'order = ["stereotype", "anti-stereotype", "unrelated"]'
-    with fails("does not say which of the «choices»", fix=order):
+    with fails("does not say which of the «choices»", fix='order = ["…", "…", "…"]'):
         read_cats(path)
     with fails("map.toml line 2, order: must name each of"):
         read_cats(mapping(tmp_path, f"{BASE}{order.replace('anti-stereotype', 'anti')}\n"))

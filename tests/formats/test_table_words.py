@@ -56,7 +56,7 @@ def test_every_word_is_read(language: str) -> None:
             if space == "column":
                 meant = rows.column(written)
                 assert meant == rows.NAMES.get(name, name), written
-                assert forms.heading(written) == meant
+                assert rows.column(written) == meant
             else:
                 assert shipped_words().read(space, written) == name, written
     for name, words in shipped_texts(language)["label_words"].items():
@@ -85,7 +85,7 @@ def test_a_rounds_own_words_are_read_and_come_before_others() -> None:
     labels = [read_label(word, words) for word in ("dhana", "tidak", "無関係")]
     assert labels == ["stereotype", "unrelated", "unrelated"]
     assert read_label("Dhana") is None
-    assert forms.heading("JINA LAKO", words) == "annotator"
+    assert rows.column("JINA LAKO", words) == "annotator"
     assert words.read("answer", "tidak") == "no"
 
 
@@ -112,22 +112,22 @@ def test_a_heading_that_is_the_name_of_another_column_is_not_shown(word: str) ->
     texts = own("heading", stereotype=word)
     assert table_words.offered(texts)["column"]["stereotype"] == "stereotype"
     read = table_words.round_words(texts)
-    assert forms.heading(word, read) == forms.heading(word)
+    assert rows.column(word, read) == rows.column(word)
 
 
 def test_a_word_of_ones_own_gives_an_empty_cell_no_meaning() -> None:
     words = table_words.round_words(own("answer_words", yes=["-", "sure"]))
     assert words.read("answer", "sure") == "yes"
     assert (words.read("answer", ""), words.read("answer", "-")) == (None, None)
-    assert forms.file_row({"flags.objective": "", "annotator": "p"}, words) == {"annotator": "p"}
+    assert rows.file_row({"flags.objective": "", "annotator": "p"}, words) == {"annotator": "p"}
 
 
 @pytest.mark.parametrize("name", ["reasons.insult", "answers_needed", "merge into"])
 def test_a_canonical_name_is_read_as_what_it_names(name: str) -> None:
-    plain = forms.file_row({name: "yes", "rename": "", "decision": "drop"})
+    plain = rows.file_row({name: "yes", "rename": "", "decision": "drop"})
     for texts in (own("heading", rename=name), own("column_words", rename=[name])):
         words = table_words.round_words(texts)
-        assert forms.file_row({name: "yes", "rename": "", "decision": "drop"}, words) == plain
+        assert rows.file_row({name: "yes", "rename": "", "decision": "drop"}, words) == plain
 
 
 def test_a_word_that_is_too_long_to_be_read_is_not_shown() -> None:

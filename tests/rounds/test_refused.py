@@ -10,7 +10,8 @@ from curation.reasons import REASONS
 from curation.records import Answer, Round, Shown, Task
 from curation.rounds import pages
 from curation.rounds import refused as module
-from curation.rounds.answers.forms import AS_SENT, digest, file_row, is_unchanged
+from curation.rounds.answers.forms import AS_SENT, digest, is_unchanged
+from curation.rounds.answers.rows import file_row
 from curation.rounds.refused import ACCEPTED, OTHER, REPAIRABLE, UNNEEDED, RefusedAnswer, to_correct
 from curation.text.rules import Caps
 

@@ -26,8 +26,8 @@ from curation.records import ROUND_KINDS, Reply, Task
 from curation.release.texts import questions as statement_file
 from curation.rounds import pages
 from curation.rounds.answers import archive
-from curation.rounds.answers.forms import columns_of, file_row
 from curation.rounds.answers.interpret import interpret
+from curation.rounds.answers.rows import columns_of, file_row
 from curation.rounds.platforms.label_studio import local, platform
 from curation.rounds.platforms.label_studio.client import pull_answers
 from curation.rounds.platforms.label_studio.connection import Connection

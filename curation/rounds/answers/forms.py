@@ -17,9 +17,7 @@ import orjson
 from pydantic import ValidationError
 
 from curation.formats.table_words import (
-    NO,
     OTHER,
-    YES,
     Words,
     canonical_words,
     read_label,
@@ -55,16 +53,13 @@ from curation.rounds.answers.parsed import (
 )
 from curation.rounds.answers.rows import (
     COLUMNS,
-    Headings,
     annotator_of,
-    column,
+    file_row,
     flag_words,
-    in_order,
     seconds_of,
     text_of,
     time_of,
     unread,
-    values,
     whole_sentence,
 )
 from curation.text.item_form import BLANK, read_blank
@@ -93,12 +88,11 @@ NEEDED: dict[RoundKind, tuple[str, ...]] = {
 LONGEST_TYPING = 4096  # bytes of the counts of an answer
 
 CONTROLS = {"consent", *(name for names in FIELDS.values() for name in names)}
-TURK = {
-    "assignmentid": "answer_id",
-    "submittime": "submitted_at",
-    "worktimeinseconds": "seconds",
-    "input.task_id": "task_id",
+OF_TASKS = {
+    *("term", "target", "domain", "info", "context", "merge_choices", "answers_needed", "item_id"),
+    *("what_to_change", *(f"{name}_{n}" for name in ("text", "id") for n in rows.PARTS)),
 }
+"""Columns of exported tables that say what a task is."""
 ARRIVALS = {
     "returned": "the person's submission at Prolific has ended without counting",
     "forged": "Prolific does not confirm the person's submission",
@@ -132,83 +126,6 @@ class _Answer(NamedTuple):
     order: tuple[int, ...] = (1, 2, 3)
 
 
-@lru_cache(maxsize=10_000)
-def heading(name: str, words: Words | None = None) -> str:
-    """The column that a heading of a file means; also reads headings of Mechanical Turk.
-
-    >>> heading("Answer.label_1"), heading("Input.task_id"), heading("WorkerId"), heading("Input.x")
-    ('label_1', 'task_id', 'annotator', 'input.x')
-    """
-    plain = column(name, words)
-    return TURK.get(plain) or column(plain.removeprefix("answer."), words)
-
-
-def choice(name: str, words: Words | None = None) -> tuple[str, str] | None:
-    """The field and the value of a heading that has a column of its own for each value, or None.
-
-    Mechanical Turk writes such columns for radio buttons and check boxes; cells are true or false.
-    Workbooks have such columns for flags and reasons; cells are yes or empty.
-
-    >>> choice("Answer.label_1.anti-stereotype"), choice("flags.objective"), choice("label_1")
-    (('label_1', 'anti-stereotype'), ('flags', 'objective'), None)
-    >>> choice("Menyatakan fakta?")
-    ('flags', 'objective')
-    """
-    meant = (words or shipped_words()).read("column", name)
-    bare = meant or re.sub(r"^answer\.", "", name.strip(), flags=re.IGNORECASE)
-    field, dot, value = bare.partition(".")
-    field = column(field, words)
-    return (field, value.strip()) if dot and value.strip() and field in CONTROLS else None
-
-
-class _Layout(NamedTuple):
-    """The headings of a file that are read.
-
-    Attributes:
-        fields: the headings of columns.
-        choices: field, value and heading of the columns that are true or false.
-    """
-
-    fields: Headings
-    choices: tuple[tuple[str, str, str], ...]
-
-
-@lru_cache(maxsize=1000)
-def _layout(names: tuple[str, ...], words: Words | None) -> _Layout:
-    fields, choices = [], []
-    for name in names:
-        if (meaning := heading(name, words)) in COLUMNS:
-            fields.append((meaning, name))
-        elif pair := choice(name, words):
-            choices.append((*pair, name))
-    return _Layout(in_order(fields, words), tuple(choices))
-
-
-def file_row(payload: Mapping[str, Any], words: Words | None = None) -> dict[str, Any]:
-    """The values of a file's row by column; unknown columns are left out.
-
-    Args:
-        payload: the row, by heading. A cell of a yes-column that is neither yes nor no stays there.
-        words: the words of the row's round; None for those of the shipped languages.
-
-    >>> file_row({"Answer.label_1.stereotype": "true", "Answer.label_1.unrelated": "false"})
-    {'label_1': 'stereotype'}
-    """
-    layout = _layout(tuple(payload), words)
-    row = values(payload, layout.fields)
-    chosen: dict[str, list[str]] = {}
-    for field, value, name in layout.choices:
-        answer = rows.answer_in(payload[name], words or shipped_words())
-        if answer == YES:
-            chosen.setdefault(field, []).append(value)
-        elif answer not in ("", NO):
-            row[f"{field}.{value}"] = answer
-    for field, named in chosen.items():
-        if not row.get(field):
-            row[field] = "|".join(named)
-    return row
-
-
 def is_untouched(row: Mapping[str, Any], kind: RoundKind) -> bool:
     """Whether nobody has written anything into a row, given by column.
 
@@ -219,10 +136,9 @@ def is_untouched(row: Mapping[str, Any], kind: RoundKind) -> bool:
     return not any(text_of(row, name) for name in names)
 
 
-def columns_of(names: Iterable[str], words: Words | None = None) -> set[str]:
-    """The columns that the headings of a file mean."""
-    layout = _layout(tuple(names), words)
-    return {meaning for meaning, _ in layout.fields.first} | {field for field, *_ in layout.choices}
+def used_columns(kind: RoundKind) -> set[str]:
+    """The columns of a table that are read as answers to tasks of a round of this kind."""
+    return {*FIELDS[kind], *_OTHERS, "task_id", "annotator", "answer_id", "date_order", AS_SENT}
 
 
 @lru_cache(maxsize=1000)

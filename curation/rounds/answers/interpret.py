@@ -248,7 +248,7 @@ def _row(event: Event | Sent, words: Words | None) -> dict[str, object]:
         item: dict[str, object] = event.payload["item"]
         return item
     if event.source == "forms":
-        return forms.file_row(event.payload, words)
+        return rows.file_row(event.payload, words)
     if event.source == "label_studio":
         return {"task_id": event.payload.get("task"), "annotator": event.payload.get("person")}
     return event.payload
@@ -269,7 +269,7 @@ def person_of(event: Event | Sent, words: Words | None = None) -> str | None:
     elif event.source == "web":
         row = event.payload
     else:
-        row = forms.file_row(event.payload, words)
+        row = rows.file_row(event.payload, words)
     return rows.text_of(row, "annotator") or None
 
 

@@ -1,7 +1,7 @@
 """Parses rows of writers' and validators' tables."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from curation.catsets.entries import gap_in
 from curation.formats.table_words import NO, YES, Words, key, shipped_words
+from curation.formats.toml_files import shipped_table
 from curation.records import GOLD_COLUMNS, KINDS, Event
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
@@ -32,16 +33,13 @@ from curation.text.rules import nfc, same_text, stable_id
 from curation.text.times import ORDERS, read_time
 
 NAMES = {
-    **dict.fromkeys(("writer", "validator", "worker", "worker_id", "workerid"), "annotator"),
-    **dict.fromkeys(("annotator_id", "participant_id", "prolific_pid", "prolific_id"), "annotator"),
-    **{"bias_type": "domain", "term": "target"},
-    **dict.fromkeys(("association_id", "sentence_id", "sentence"), "association"),
-    **{"value": "label", "antistereotype": "anti_stereotype", "item": "item_id"},
-    **dict.fromkeys(("time", "submit_time", "timestamp"), "submitted_at"),
-    "lead_time": "seconds",
+    other: name
+    for name, others in shipped_table("rounds", "columns.toml").items()
+    for other in others
 }
 """Other names of columns."""
 
+INSTANCE = "instanceid"  # of Potato: the id of what people saw, an item or a task
 PARTS = range(1, 4)
 WRITERS = ("domain", "target", "context", *GOLD_COLUMNS)
 VALIDATORS = ("item_id", "annotator", "association", "label")
@@ -58,8 +56,17 @@ COLUMNS = {
     *("decision", "merge_into", "merge_into_other", "reasons", "rename", "neutral"),
 }
 """Every column that is read, in a table or in the answers of a form."""
+CHOSEN = {"label", *(f"label_{n}" for n in PARTS), "flags", "consent"}
+CHOSEN |= {"decision", "merge_into", "reasons"}
+"""Columns whose values people choose from a list."""
 _JOINED = {name.replace("_", ""): NAMES.get(name, name) for name in (*COLUMNS, *NAMES)}
 """Columns by their names without underscores."""
+_ABOUT = {"annotator", "answer_id", "submitted_at", "updated_at", "seconds", "date_order"}
+"""What every table may say of an answer."""
+
+
+_TURK = re.compile(r"\s*(?:input|answer)\.", re.IGNORECASE)
+"""What Mechanical Turk puts before the name of a column."""
 
 
 @lru_cache(maxsize=10_000)
@@ -70,10 +77,31 @@ def column(name: str, words: Words | None = None) -> str:
     ('annotator', 'anti_stereotype', 'label_1', 'note')
     >>> column("ID Anda"), column("تصنيف النص 1"), column("文法が正しくない？")
     ('annotator', 'label_1', 'flags.ungrammatical')
+    >>> column("Answer.label_1"), column("Input.task_id"), column("WorkerId"), column("Input.x")
+    ('label_1', 'task_id', 'annotator', 'x')
     """
     meaning = _canonical(name) or (words or shipped_words()).read("column", name)
+    if not meaning and (turk := _TURK.match(name)):
+        return column(name[turk.end() :], words)
     meaning = meaning or re.sub(r"[\s\-]+", "_", name.strip().casefold())
     return NAMES.get(meaning, meaning)
+
+
+def choice(name: str, words: Words | None = None) -> tuple[str, str] | None:
+    """The field and the value of a heading that has a column of its own for each value, or None.
+
+    Mechanical Turk and Potato write such columns for radio buttons and check boxes; cells are true
+    or false, or 1 or empty. Workbooks have them for flags and reasons; cells are yes or empty.
+
+    >>> choice("Answer.label_1.anti-stereotype"), choice("flags.objective"), choice("label_1")
+    (('label_1', 'anti-stereotype'), ('flags', 'objective'), None)
+    >>> choice("Menyatakan fakta?"), choice("label_1:::unrelated")
+    (('flags', 'objective'), ('label_1', 'unrelated'))
+    """
+    meant = (words or shipped_words()).read("column", name)
+    field, *value = re.split(r":::|\.", meant or _TURK.sub("", name, count=1), maxsplit=1)
+    field = column(field, words)
+    return (field, value[0].strip()) if value and value[0].strip() and field in CHOSEN else None
 
 
 def _canonical(name: str) -> str | None:
@@ -99,11 +127,6 @@ def probable(
         f"{head!r} {f'(cell {cells[head]}) ' if head in cells else ''}for {name}"
         for head, name in found
     ]
-
-
-def understood(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """A row's values by column, as ``values`` gives them."""
-    return values(payload, _layout(tuple(payload)))
 
 
 class Headings(NamedTuple):
@@ -137,31 +160,99 @@ def composed(value: Any) -> Any:
 def in_order(pairs: Iterable[tuple[str, str]], words: Words | None = None) -> Headings:
     """Pairs of column and heading, in the order of the table.
 
-    Canonical headings go before words of a language, which a table may use for something else.
+    A column's own name goes before other names, and these before words of a language, which a table
+    may use for something else.
     """
     known = words or shipped_words()
 
-    def is_word(pair: tuple[str, str]) -> bool:
-        return _canonical(pair[1]) is None and known.read("column", pair[1]) is not None
+    def rank(pair: tuple[str, str]) -> int:
+        meaning, name = pair
+        is_word = _canonical(name) is None and known.read("column", name) is not None
+        return 2 if is_word else 1 - (key(name) == key(meaning))
 
     first: dict[str, str] = {}
-    ordered = sorted(pairs, key=is_word)
+    ordered = sorted(pairs, key=rank)
     others = [(mean, name) for mean, name in ordered if first.setdefault(mean, name) != name]
     return Headings(tuple(first.items()), tuple(others))
 
 
+class _Layout(NamedTuple):
+    """The headings of a file that are read.
+
+    Attributes:
+        fields: the headings of columns.
+        choices: field, value and heading of the columns that are true or false.
+        columns: the columns that they all mean.
+    """
+
+    fields: Headings
+    choices: tuple[tuple[str, str, str], ...]
+    columns: frozenset[str]
+
+
 @lru_cache(maxsize=1000)
-def _layout(names: tuple[str, ...]) -> Headings:
-    """The column that each heading means, computed once for all rows of a table."""
-    return in_order((column(name), name) for name in names)
+def _layout(names: tuple[str, ...], words: Words | None, of_tasks: bool) -> _Layout:
+    """What each heading means, computed once for all rows of a table."""
+    fields, choices = [], []
+    for name in names:
+        meaning = "task_id" if of_tasks and key(name) == INSTANCE else column(name, words)
+        if meaning in COLUMNS:
+            fields.append((meaning, name))
+        elif pair := choice(name, words):
+            choices.append((*pair, name))
+    columns = frozenset(column for column, *_ in (*fields, *choices))
+    return _Layout(in_order(fields, words), tuple(choices), columns)
 
 
-def has_label_columns(columns: Mapping[str, Any]) -> bool:
+def columns_of(
+    names: Iterable[str], words: Words | None = None, *, of_tasks: bool = True
+) -> frozenset[str]:
+    """The columns that the headings of a file mean; unknown ones are left out.
+
+    ``of_tasks`` says that the rows are answers to tasks: Potato's instance is the task then.
+    """
+    return _layout(tuple(names), words, of_tasks).columns
+
+
+def file_row(
+    payload: Mapping[str, Any], words: Words | None = None, *, of_tasks: bool = True
+) -> dict[str, Any]:
+    """The values of a file's row by column; unknown columns are left out.
+
+    Args:
+        payload: the row, by heading. A cell of a yes-column that is neither yes nor no stays there.
+        words: the words of the row's round; None for those of the shipped languages.
+        of_tasks: as for ``columns_of``.
+
+    >>> file_row({"Answer.label_1.stereotype": "true", "Answer.label_1.unrelated": "false"})
+    {'label_1': 'stereotype'}
+    """
+    layout = _layout(tuple(payload), words, of_tasks)
+    row = values(payload, layout.fields)
+    chosen: dict[str, list[str]] = {}
+    for field, value, name in layout.choices:
+        answer = answer_in(payload[name], words or shipped_words())
+        if answer == YES:
+            chosen.setdefault(field, []).append(value)
+        elif answer not in ("", NO):
+            row[f"{field}.{value}"] = answer
+    for field, named in chosen.items():
+        if not row.get(field):
+            row[field] = "|".join(named)
+    return row
+
+
+def understood(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """The values by column of a row that is not an answer to a task."""
+    return file_row(payload, of_tasks=False)
+
+
+def has_label_columns(columns: Collection[str]) -> bool:
     """Whether these are the columns of a validators' table, and not of a writers' table."""
-    return bool(columns.keys() & {"label", *(f"label_{n}" for n in PARTS)})
+    return not {"label", *(f"label_{n}" for n in PARTS)}.isdisjoint(columns)
 
 
-def missing_columns(columns: Mapping[str, Any]) -> list[str]:
+def missing_columns(columns: Collection[str]) -> list[str]:
     """The columns that a table of this kind needs and does not have."""
     if not has_label_columns(columns):
         return [name for name in WRITERS if name not in columns]
@@ -171,13 +262,26 @@ def missing_columns(columns: Mapping[str, Any]) -> list[str]:
     return [name for name in needed if name not in columns]
 
 
+def used_columns(columns: Collection[str]) -> set[str]:
+    """The columns that are read of a table of this kind, whether it has them or not.
+
+    >>> sorted(used_columns(["label"]) - used_columns(["context"]))
+    ['association', 'label']
+    """
+    if not has_label_columns(columns):
+        return {*WRITERS, "item_id", "kind"} | _ABOUT
+    ends = ("",) if "label" in columns else [f"_{n}" for n in PARTS]
+    pairs = {f"{name}{end}" for name in ("association", "label") for end in ends}
+    return {"item_id"} | pairs | _ABOUT
+
+
 def masked(record: Mapping[str, Any], pseudonym: Callable[[str], str]) -> dict[str, Any]:
     """What the rejection of a row shows: known columns only, and the person's pseudonym.
 
     >>> masked({"Worker ID": "A1", "label": "x", "e-mail": "a@b"}, lambda person: "p-1")
     {'Worker ID': 'p-1', 'label': 'x'}
     """
-    shown = {name: value for name, value in record.items() if column(name) in COLUMNS}
+    shown = {n: value for n, value in record.items() if column(n) in COLUMNS or choice(n)}
     return {
         name: pseudonym(str(value)) if value and column(name) == "annotator" else value
         for name, value in shown.items()
@@ -190,13 +294,15 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
     Raises:
         UnusableError: the row is not usable.
     """
-    row = understood(event.payload)
-    if row.get(""):
+    row, columns = understood(event.payload), columns_of(event.payload, of_tasks=False)
+    if event.payload.get(""):
         raise UnusableError("bad_value", "the row has more cells than the table has columns")
     sent, version = time_of(row, "submitted_at"), time_of(row, "updated_at")
     place = Place(sent, round, event.position, 0)
-    if has_label_columns(row):
-        yield from _labels(event, row, place, version or sent, where)
+    if wrong := problems(row):
+        raise UnusableError(*wrong[0])
+    if has_label_columns(columns):
+        yield from _labels(event, row, _ends(columns), place, version or sent, where)
     else:
         yield _written(event, row, place, version or sent, where)
 
@@ -257,15 +363,20 @@ def _repeats(frame: Iterable[str], text: str) -> bool:
 
 
 @lru_cache(maxsize=1000)
-def _ends(columns: tuple[str, ...]) -> tuple[str, ...]:
+def _ends(columns: frozenset[str]) -> tuple[str, ...]:
     """The endings of the names of a row's pairs of columns (association and label)."""
     if "label" in columns:
         return ("",)
-    return tuple(f"_{n}" for n in PARTS if {f"label_{n}", f"association_{n}"} & set(columns))
+    return tuple(f"_{n}" for n in PARTS if {f"label_{n}", f"association_{n}"} & columns)
 
 
 def _labels(
-    event: Event | Sent, row: dict[str, Any], place: Place, version: str, where: str
+    event: Event | Sent,
+    row: dict[str, Any],
+    ends: Iterable[str],
+    place: Place,
+    version: str,
+    where: str,
 ) -> Iterator[ParsedAnswer]:
     """One label, or the labels of all the item's associations (``association_1``, ``label_1``, …).
 
@@ -274,7 +385,7 @@ def _labels(
     item, person = need_id(row, "item_id"), need_id(row, "annotator")
     answer = text_of(row, "answer_id")
     sent, round, position, _ = place
-    for index, end in enumerate(_ends(tuple(row))):
+    for index, end in enumerate(ends):
         try:
             association = need(row, f"association{end}").strip()
             value = need_label(row, f"label{end}")

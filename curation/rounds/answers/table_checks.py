@@ -35,7 +35,7 @@ def check_columns(
         CurationError: a column is missing that every such table needs.
     """
     names = _headings(table)
-    columns = {rows.column(name): None for name in names}
+    columns = rows.columns_of(names, of_tasks=False)
     numbered = [f"label_{n}" for n in rows.PARTS]
     if missing := rows.missing_columns(columns):
         raise CurationError(
@@ -72,7 +72,7 @@ def check_answers(
         CurationError: it has none of them, and it is not a table of consent alone.
     """
     names = _headings(table)
-    columns = forms.columns_of(names, words)
+    columns = set(rows.columns_of(names, words))
     if kind == "intrasentence" and "context" in columns:
         columns.add("template")
     needed = forms.NEEDED[kind]
@@ -89,6 +89,38 @@ def check_answers(
         + _did_you_mean(needed, names, cells),
         f"name the columns {', '.join(needed)}; columns of Mechanical Turk may be {of_turk}",
     )
+
+
+def unused_columns(
+    table: Sequence[Mapping[str, Any]],
+    where: str,
+    kind: RoundKind | None = None,
+    words: Words | None = None,
+    cells: Mapping[str, str] = NO_CELLS,
+) -> str:
+    """A note of the columns with data that are kept and not used; empty if there are none.
+
+    Args:
+        table: its rows, by heading.
+        where: the file, for messages.
+        kind: the kind of the round, if these are answers to its tasks.
+        words: the words of the round's own texts; None for those of the shipped languages.
+        cells: the cell of each heading, if the table is that of a workbook.
+    """
+    names = _headings(table)
+    has = rows.columns_of(names, words, of_tasks=kind is not None)
+    used = forms.used_columns(kind) if kind else rows.used_columns(has)
+    own = used | forms.OF_TASKS if kind else used
+    unused = [
+        name
+        for name in names
+        if rows.columns_of([name], words, of_tasks=kind is not None).isdisjoint(own)
+        and rows.column(name, words) not in own
+    ]
+    if not unused:
+        return ""
+    near = _did_you_mean(sorted(used - has), unused, cells)
+    return f"{where}: columns that are not used: {listed(unused)}{near}"
 
 
 def filled_in(row: Mapping[str, Any], kind: RoundKind) -> set[str]:
@@ -244,8 +276,8 @@ def _is_consent(
     table: Iterable[Mapping[str, Any]], names: Iterable[str], words: Words | None
 ) -> bool:
     """Whether every row says consent, and no column or task could be about an answer."""
-    read = [forms.file_row(row, words) for row in table]
-    known = all(forms.columns_of([name], words) for name in names)
+    read = [rows.file_row(row, words) for row in table]
+    known = all(rows.columns_of([name], words) for name in names)
     return all(rows.text_of(row, "consent") for row in read) and (
         known or not any(rows.text_of(row, "task_id") for row in read)
     )

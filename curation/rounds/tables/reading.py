@@ -31,7 +31,7 @@ from curation.formats.packed import CUT_OFF, DAMAGE, HEAD, WORKBOOK, kind_of
 from curation.formats.table_words import Words
 from curation.formats.tables import check_width, doubled, read_csv, read_json_lines, restored
 from curation.rounds.answers.archive import as_json
-from curation.rounds.answers.forms import columns_of
+from curation.rounds.answers.rows import columns_of
 from curation.text.times import is_plausible
 from curation.text.wording import some
 
@@ -524,7 +524,7 @@ PROBLEMS = {
 }
 """What is wrong with a cell: how an error says it, and what to do."""
 Warn = Callable[[str], None]
-Columns = Callable[[Iterable[str]], set[str]]
+Columns = Callable[[Iterable[str]], frozenset[str]]
 """Gives the columns that headings mean."""
 
 
@@ -609,7 +609,7 @@ def _has_text(row: Row) -> bool:
     return any(cell.text.strip() for cell in row.cells.values())
 
 
-def _is_header(known: set[str]) -> bool:
+def _is_header(known: frozenset[str]) -> bool:
     """Whether a table with these columns has answers; a table of consent has two of them."""
     pair = len(known) >= 2 and "task_id" in known
     return pair or len(known) >= 4 or {"annotator", "consent"} <= known

@@ -13,9 +13,9 @@ from curation.campaign import Campaign, keep_out
 from curation.files import read_records, sweep_beside, writing
 from curation.records import Dealing, Label, Person, Rejection, Round
 from curation.rounds.answers import archive
-from curation.rounds.answers.forms import file_row, page_row
+from curation.rounds.answers.forms import page_row
 from curation.rounds.answers.parsed import UnusableError
-from curation.rounds.answers.rows import seconds_of, text_of, time_of
+from curation.rounds.answers.rows import file_row, seconds_of, text_of, time_of
 from curation.rounds.refused import RefusedAnswer
 from curation.rounds.tables import workbooks
 from curation.steps.rounds import round_files, round_status

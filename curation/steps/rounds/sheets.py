@@ -15,8 +15,7 @@ from curation.formats.tables import csv_text, listed
 from curation.records import Dealing, Round, Task
 from curation.rounds import pages
 from curation.rounds.answers import archive, forms
-from curation.rounds.answers.forms import columns_of
-from curation.rounds.answers.rows import probable, text_of
+from curation.rounds.answers.rows import columns_of, file_row, probable, text_of
 from curation.rounds.tables import workbooks
 from curation.rounds.tables.workbooks import Column, Row, columns, task_row
 from curation.steps.importing import warn_of_people
@@ -447,6 +446,7 @@ def _deliver(
         filled_in,
         settle_dates,
         settle_person,
+        unused_columns,
     )
 
     versions = round_files.consents(campaign)
@@ -457,39 +457,42 @@ def _deliver(
         )
     where, numbers, cells = place or ("the table", (), {})
     words = round_files.read_words(campaign, round.name)
-    file_row = partial(forms.file_row, words=words)
+    read = partial(file_row, words=words)
     warning = check_answers(rows, round.kind, where, words, cells)
+    unused = unused_columns(rows, where, round.kind, words, cells)
     places: dict[str, str] = {}  # of each task, its first row with an answer
-    for number, row in enumerate(map(file_row, rows)):
+    for number, row in enumerate(map(read, rows)):
         if filled_in(row, round.kind) and (id := text_of(row, "task_id")):
             line = numbers[number] if numbers else number + 1
             places.setdefault(id, f"{where} row {line}, task_id {id[:60]!r}")
     _check_round(campaign, round, places)
-    check_tasks(rows, file_row, round.kind, where=where, numbers=numbers)
-    rows = settle_dates(rows, file_row, order=dates, where=where, numbers=numbers)
+    check_tasks(rows, read, round.kind, where=where, numbers=numbers)
+    rows = settle_dates(rows, read, order=dates, where=where, numbers=numbers)
     if warning:
         reporter.warn(warning)
-    rows = [row for row in rows if not forms.is_untouched(file_row(row), round.kind)]
+    if unused:
+        reporter.note(unused)
+    rows = [row for row in rows if not forms.is_untouched(read(row), round.kind)]
     if not rows:
         raise CurationError(
             f"{where}: nobody has filled in a row",
             "fill in annotator and the answer, as the instructions of the export say",
         )
-    rows, lacking = settle_person(rows, file_row)
+    rows, lacking = settle_person(rows, read)
     if lacking:
         reporter.note(
             f"{where}: {amount(lacking, 'row')} with answers and without an id; taken as answers "
             "of the only person that the table names"
         )
     raw, gone = campaign.rounds / round.name / "raw", round_files.erased(campaign, round.name)
-    ids = (str(file_row(row).get("annotator") or "").strip() for row in rows)
+    ids = (str(read(row).get("annotator") or "").strip() for row in rows)
     warn_of_people(campaign, ids, reporter)
     if consent:
-        people = dict.fromkeys(str(file_row(row).get("annotator") or "") for row in rows)
+        people = dict.fromkeys(str(read(row).get("annotator") or "") for row in rows)
         agreed = [{"annotator": p, "consent": consent} for p in people if p.strip()]
         archive.deliver(raw, "forms", agreed, gone=gone)
     # A row of a sheet of refused answers that nobody changed is not another answer.
-    changed = [r for r in rows if not forms.is_unchanged(file_row(r), round.kind, words)]
+    changed = [r for r in rows if not forms.is_unchanged(read(r), round.kind, words)]
     delivery = archive.deliver(raw, "forms", changed, gone=gone)
     return {"new": delivery.added, "known": delivery.known + len(rows) - len(changed)}
 

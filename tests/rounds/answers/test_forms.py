@@ -13,9 +13,10 @@ from pydantic import TypeAdapter
 
 from curation.records import Answer, Event, Label, Review, RoundKind, Shown, Task
 from curation.rounds import people
-from curation.rounds.answers.forms import file_row, is_untouched
+from curation.rounds.answers.forms import is_untouched
 from curation.rounds.answers.interpret import interpret, named, person_of
 from curation.rounds.answers.parsed import Given, ParsedAnswer, Refused, Reviewed
+from curation.rounds.answers.rows import file_row
 from curation.rounds.folding.fold import Folded, Rules, fold, lines
 from curation.text.rules import WORK, Caps
 from support import answers

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from curation.records import RoundKind
-from curation.rounds.answers.forms import file_row
-from curation.rounds.answers.rows import understood
+from curation.rounds.answers.rows import file_row, understood
 from curation.rounds.answers.table_checks import (
     check_answers,
     check_columns,

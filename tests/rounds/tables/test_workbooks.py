@@ -15,7 +15,8 @@ from openpyxl.worksheet.worksheet import Worksheet
 from curation.formats.table_words import key, round_words, shipped_texts
 from curation.records import FLAGS, ROUND_KINDS, RoundKind, Shown, Task
 from curation.rounds import pages
-from curation.rounds.answers.forms import ACTIONS, FIELDS, file_row
+from curation.rounds.answers.forms import ACTIONS, FIELDS
+from curation.rounds.answers.rows import file_row
 from curation.rounds.tables.reading import read_rows
 from curation.rounds.tables.workbooks import (
     LONGEST,
