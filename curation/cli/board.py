@@ -45,6 +45,7 @@ class Settings:
         rotates (YYYY-MM-DD): When you want to close the test set; default: in half a year.
         expires (YYYY-MM-DD): When the board ends; default: in two years.
         rows (N): How many rows a test set with hidden labels gets; default: as many as it allows.
+        wheel (URL#sha256=HASH): The wheel of curation that the check of submissions installs.
     """
 
     name: str = ""
@@ -53,6 +54,7 @@ class Settings:
     rotates: Day = None
     expires: Day = None
     rows: MaybeCount = None
+    wheel: str = ""
 
 
 @app.command()
@@ -78,6 +80,8 @@ def create(
     with locked(campaign) as opened:
         board = create(opened, dir, release, **given)
     about, facts = board.settings, board.open_set.facts
+    if not settings.wheel:
+        console.note(says("no_wheel"))
     if as_json:
         shown = {"settings": about.model_dump(mode="json"), "set": facts.model_dump(mode="json")}
         console.say_json({"board": board.root, **shown})

@@ -51,6 +51,20 @@ def _pyarrow(name: Path | str) -> Any:
     return pyarrow
 
 
+def _group(file: Any, number: int) -> Any:
+    """What a file tells of a row group and its columns.
+
+    pyarrow ends the process if the description of a column is damaged and asked for, but raises
+    an error if rows are read by it. So rows are read first, of which there are none.
+
+    Args:
+        file: a ``ParquetFile``.
+        number: the row group.
+    """
+    list(file.reader.iter_batches(0, row_groups=[number]))
+    return file.metadata.row_group(number)
+
+
 class TextColumns(AbstractContextManager["TextColumns"]):
     """An open Parquet file with columns of text; close it, or use it in a ``with`` statement.
 
@@ -142,7 +156,7 @@ class TextColumns(AbstractContextManager["TextColumns"]):
 
     def _at_once(self, group: int, columns: Sequence[str]) -> int:
         """How many rows of a row group to read at once."""
-        about, schema = self._file.metadata.row_group(group), self._file.schema
+        about, schema = _group(self._file, group), self._file.schema
         packed = size = most = 0
         for index in range(about.num_columns):
             column = about.column(index)
@@ -157,6 +171,7 @@ class TextColumns(AbstractContextManager["TextColumns"]):
     def _texts(self, column: Any) -> Iterator[str | None]:
         if not hasattr(column, "dictionary"):
             return iter(column.cast(self._arrow.string()).to_pylist())
+        column.validate(full=True)  # indices of a damaged file may be of no text
         texts = column.dictionary.cast(self._arrow.string()).to_pylist()
         return (None if index is None else texts[index] for index in column.indices.to_pylist())
 
@@ -208,7 +223,7 @@ def _each(
                     f"{path}: has {file.metadata.num_rows:,} rows, and {MOST:,} are the most",
                     "check that this is the right file",
                 )
-            _refuse_large(path, source, file.metadata)
+            _refuse_large(path, source, file)
             for batch in file.iter_batches(rows):
                 yield from values(batch)
     except (arrow.ArrowException, OSError, ValueError, MemoryError, OverflowError) as error:
@@ -217,7 +232,7 @@ def _each(
         ) from None
 
 
-def _refuse_large(path: Path, source: BufferedReader, about: Any) -> None:
+def _refuse_large(path: Path, source: BufferedReader, first: Any) -> None:
     """Refuse a file that unpacks to far more than texts would, before its texts are repeated.
 
     Raises:
@@ -225,9 +240,10 @@ def _refuse_large(path: Path, source: BufferedReader, about: Any) -> None:
     """
     from pyarrow.parquet import ParquetFile
 
-    most, size = FREE + RATIO * path.stat().st_size, 0
+    most, size, about = FREE + RATIO * path.stat().st_size, 0, first.metadata
     kinds = [about.schema.column(index) for index in range(about.num_columns)]
-    for group in map(about.row_group, range(about.num_row_groups)):
+    for number in range(about.num_row_groups):
+        group = _group(first, number)
         for index, kind in enumerate(kinds):
             column = group.column(index)
             size += unpacked(kind, column) + VALUE * column.num_values

@@ -224,11 +224,12 @@ def _parquet_texts(content: bytes) -> Iterator[str]:
 
     try:
         table = pyarrow.parquet.read_table(BytesIO(content))
+        rows, about = table.to_pylist(), table.schema.metadata or {}
     except (pyarrow.ArrowException, OSError, ValueError):  # somebody else's damaged file
         return
-    for key, value in (table.schema.metadata or {}).items():
+    for key, value in about.items():
         yield f"{key.decode('utf-8', 'replace')} {value.decode('utf-8', 'replace')}"
-    for row in table.to_pylist():
+    for row in rows:
         yield " \x1f ".join(_strings(row))
 
 

@@ -199,7 +199,7 @@ def _gap(word: str) -> re.Pattern[str]:
 
 END = re.compile(r"[\s.!?…。！？؟।]+$")  # the punctuation at the end of a sentence
 
-_JOINED = re.compile(rf"[^\W_]*{BLANK}[^\W_]*")
+_JOINED = re.compile(rf"(?<![^\W_])[^\W_]*{BLANK}[^\W_]*")  # begins at a word: a long one is slow
 
 
 def options(cat: Cat) -> list[str]:

@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 import curation
-from curation import __version__
 from curation.pages.board.log import Refused
 from curation.steps.board.checking import check_files
 from support.commands import run, well
@@ -138,7 +137,17 @@ def test_the_workflow_has_no_secret_and_may_not_write() -> None:
     assert checkout["with"]["persist-credentials"] is False
     for step in (python, checkout):  # a commit, which nobody can move as a tag
         assert len(step["uses"].partition("@")[2]) == 40
-    assert install["env"] == {"CURATION": f"curation=={__version__}"}
+    assert install["env"] == {"CURATION": ""}
+    assert "curation==" not in WORKFLOW.read_text()
+    for value, code in (("", 1), ("curation @ https://a.example/curation-1.whl#sha256=0", 0)):
+        ran = subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", f'pip() {{ echo "$@"; }}; {install["run"]}'],
+            env={"CURATION": value, "PATH": os.environ["PATH"]},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (min(ran.returncode, 1), ran.stdout) == (code, f"install {value}\n" if value else "")
     assert "secrets" not in WORKFLOW.read_text().replace("has secrets", "")
     assert "${{" not in install["run"] + check["run"]  # nothing of a proposal becomes shell
 

@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+import yaml
 
 from curation.files import CurationError, dump_json
 from curation.pages.board.about import Baseline
@@ -62,6 +63,9 @@ def test_a_board_of_a_sealed_test_set(sealed: Desk, tmp_path: Path) -> None:
     assert {base.split for base in facts.baselines} == {"test"}
     ideal = facts.baselines[0]
     assert (ideal.model, ideal.lms, ideal.ss, ideal.icat) == ("IdealLM", 100, 50, 100)
+    check = (board.root / ".github/workflows/check.yml").read_text("utf-8")
+    assert '  CURATION: ""\n' in check
+    assert "curation==" not in check
     has(said, "sealed: 4 CATs on 4 terms", says("choice"), str(settings.rotates))
     readme = (board.root / "README.md").read_text("utf-8")
     has(readme, "the owner runs it", "Content warning", "also by kind of CAT", settings.contact)
@@ -73,12 +77,15 @@ def test_a_board_of_hidden_labels(hidden: Desk, tmp_path: Path) -> None:
     desk = hidden.copy(tmp_path / "c")
     words = ("--name", 'The "best" <board>', "--contact", "a@b.org", "--profile", "acl-pll")
     words += ("--profile", "default", "--rows", "2", "--rotates", "2098-01-02")
+    wheel = f"https://h.example:8/a/v1/curation-0.1.0-py3-none-any.whl#sha256={'0a' * 32}"
     about = json.loads(
         desk.done(
             *("board", "create", tmp_path / "b", "--release", "0.1.0", *words),
-            *("--expires", "2099-01-02", "--json"),
+            *("--expires", "2099-01-02", "--json", "--wheel", wheel),
         ).out
     )
+    check = yaml.safe_load((tmp_path / "b/.github/workflows/check.yml").read_bytes())
+    assert check["jobs"]["check"]["steps"][1]["env"] == {"CURATION": f"curation @ {wheel}"}
     board = open_board(tmp_path / "b")
     assert about["settings"] == board.settings.model_dump(mode="json")
     assert about["set"] == json.loads((board.open_set.folder / "set.json").read_bytes())
@@ -176,6 +183,9 @@ def test_what_cannot_be_opened(hidden: Desk, sealed: Desk, tmp_path: Path) -> No
     for words, part in (
         (("--profile", "defualt"), "profiles.0: no profile 'defualt'; there are "),
         (("--name", "a\nb"), "name: "),
+        (("--wheel", "curation==0.1.0"), "is not the address of a wheel of curation with its"),
+        (("--wheel", f"https://a.example/curation-1.whl#sha256={'0' * 63}"), "write --wheel https"),
+        (("--wheel", f"https://${{{{x}}}}/curation-1.whl#sha256={'0' * 64}"), "is not the address"),
         (("--rotates", "2001-01-01"), "would be closed on 2001-01-01"),
         (("--rotates", "2090-01-01"), "would be closed on 2090-01-01"),
     ):

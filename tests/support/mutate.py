@@ -202,7 +202,11 @@ def _as_settings(random: Random, data: bytes) -> bytes:
 
 
 def _as_parquet(random: Random, data: bytes) -> bytes:
-    """Damage the values, not the file, as far as the result has a schema."""
+    """Damage what the file tells of itself at its end, or the values, if they have a schema."""
+    if random.random() < 0.3 and len(data) > 12:
+        size = min(int.from_bytes(data[-8:-4], "little"), len(data) - 8)
+        place = len(data) - 8 - random.randrange(size + 1)
+        return data[:place] + random.randbytes(1) + data[place + 1 :]
     file = io.BytesIO()
     try:
         table = pyarrow.parquet.read_table(io.BytesIO(data))

@@ -1,8 +1,10 @@
 """The form of one item: its BLANK, its target, and the code of each flaw."""
 
+import time
+
 import pytest
 
-from curation.text.item_form import check_item, fill, filler, names
+from curation.text.item_form import BLANK, around, check_item, fill, filler, names
 
 
 def test_the_first_flaw_of_an_item_or_none() -> None:
@@ -25,6 +27,14 @@ def test_what_fills_a_blank() -> None:
     assert filler("No gap", "No gap") is None
     assert filler("Ein BLANK Bäcker", "ein früher bäcker") == "früher"
     assert filler("a BLANK a", "a a") is None  # head and tail must not share a letter
+
+
+def test_a_long_word_beside_a_gap_is_read_once() -> None:
+    """Read again from each of its letters, 50,000 of them took a minute."""
+    long, begin = "x" * 50_000, time.process_time()
+    text = f"{long} {BLANK}ly, a_{BLANK}b{BLANK}c d{BLANK} {long}"
+    assert around(text) == f"{long}  , a_    {long}"
+    assert time.process_time() - begin < 1
 
 
 def test_blank_may_touch_letters_where_words_are_not_split_by_spaces() -> None:

@@ -1,5 +1,6 @@
 """The files that a board begins with, and what its owner reads about opening and closing sets."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ from curation.pages.board.about import SETTINGS, BoardSettings, SetFacts
 
 HERE = Path(__file__).parent / "templates"
 CHECK, README = ".github/workflows/check.yml", "README.md"
+_WHEEL = re.compile(
+    r"https://[\w.:-]+/([\w.~%+@!=:-]+/)*curation-[\w.+-]+\.whl#sha256=[0-9a-f]{64}", re.ASCII
+)
 _TEXTS = shipped_table("board", "owner.toml")
 
 
@@ -23,11 +27,26 @@ def refused(code: str, **values: Any) -> CurationError:
     return CurationError(*(text.format(**values) for text in _TEXTS["refused"][code]))
 
 
-def files(settings: BoardSettings, facts: SetFacts) -> Iterator[tuple[str, bytes]]:
-    """Settings, README, the check for a forge, what git leaves out: path and content of each."""
+def files(
+    settings: BoardSettings, facts: SetFacts, *, wheel: str = ""
+) -> Iterator[tuple[str, bytes]]:
+    """Settings, README, the check for a forge, what git leaves out: path and content of each.
+
+    Args:
+        settings: of the board.
+        facts: of its test set.
+        wheel: address and sha256 of the wheel of curation that the check installs; without it, the
+            check fails and says so.
+
+    Raises:
+        CurationError: ``wheel`` is not one.
+    """
+    if wheel and not _WHEEL.fullmatch(wheel):
+        raise refused("wheel", wheel=wheel)
     yield SETTINGS, rendered(SETTINGS, settings, facts)
     yield README, rendered(README, settings, facts)
-    yield CHECK, read_bytes(HERE / "check.yml")
+    source = f'CURATION: "curation @ {wheel}"' if wheel else 'CURATION: ""'
+    yield CHECK, read_bytes(HERE / "check.yml").replace(b'CURATION: ""', source.encode())
     yield ".gitignore", b"/scores/\n.*.tmp\n"  # scores of submitters, files of killed commands
 
 

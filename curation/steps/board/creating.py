@@ -36,13 +36,14 @@ def today() -> date:
     return date.fromisoformat(now()[:10])
 
 
-def create(campaign: Campaign, root: Path, version: str, **given: Any) -> Board:
+def create(campaign: Campaign, root: Path, version: str, *, wheel: str = "", **given: Any) -> Board:
     """Make the folder of a board, whole or not at all, and its owner's folder in the campaign.
 
     Args:
         campaign: the campaign; its lock is held.
         root: the folder to make.
         version: the release whose hidden test set is opened.
+        wheel: address and sha256 of the wheel that the check of submissions installs.
         given: settings of ``board.toml``, as in ``BoardSettings``. By default the name is that of
             the dataset, the contact that of the release, the only profile ``default``; the test set
             is to be closed in half a year, and the board ends in two years.
@@ -59,11 +60,12 @@ def create(campaign: Campaign, root: Path, version: str, **given: Any) -> Board:
     facts, content = new_set(campaign, version)
     settings = _settings(campaign, facts, given)
     start = {f"sets/{version}/{name}": data for name, data in content.items()}
+    start |= dict(opening.files(settings, facts, wheel=wheel))
     start |= {"results/log.jsonl": chained([], [_opened(facts)])[0], "submissions/.gitkeep": b""}
     owner = campaign.boards / settings.id
     owner.mkdir(parents=True, mode=0o700)
     sweep(root.parent, below=False)
-    write_folder(root, start | dict(opening.files(settings, facts)))
+    write_folder(root, start)
     keep_head(made := open_board(root), owner)
     return made
 

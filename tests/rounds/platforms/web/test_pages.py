@@ -592,6 +592,8 @@ def test_checks_while_one_writes_say_nothing_of_what_is_missing(writer: Someone)
     assert problems(template="A librarian was BLANK.", **words) == [
         ("stereotype", "misspelt_word", False)
     ]
+    long = {"template": "A librarian was BLANK at the " + "x" * 10_000 + "."}
+    assert problems(**long, **words) == [("template", "too_long", True)]  # and is not checked
     assert writer.post("/r/intrasentence-1/check", task="t-3").status_code == 410
 
 
