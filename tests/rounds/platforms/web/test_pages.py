@@ -278,6 +278,38 @@ def test_two_rounds_of_one_kind_have_a_number(site: Site) -> None:
     ]  # fmt: skip
 
 
+def test_at_the_end_of_a_round_the_others_with_tasks_are_listed(site: Site) -> None:
+    put(site.store, plan("intrasentence"), 1)
+    put(site.store, plan("review"), 3)
+    put(site.store, plan("validation", name="done"), 1)
+    put(site.store, plan("validation", training=web.EXAMPLES, training_pass=1.0))
+    one = site.person("intrasentence-1", "review-1", "validation-1", "done")
+    for name in ("intrasentence-1", "done"):
+        one.begin(name)
+        page = one.answer(one.next(name))
+
+    def others(html: str) -> list[str]:
+        (listed,) = re.findall(r'<nav class="choices wide">(.*?)</nav>', html, re.DOTALL)
+        return re.findall(r'href="/r/(.*?)"', listed)
+
+    assert others(page.text) == ["review-1", "validation-1"]
+    assert said("done_part") in page.text
+    assert said("done_lead") not in page.text
+    assert "0 answered, 0 skipped, 3 left" in page.text
+    one.begin("validation-1")
+    for n in "01":
+        page = one.post("/r/validation-1/training", attempt=n, **WRONG)
+    assert title(page) == said("training_end_title")
+    assert others(page.text) == ["review-1"]  # a part that has ended is not offered
+    one.begin("review-1")
+    path = one.next("review-1")
+    for _ in range(3):
+        page = one.answer(path)
+        path = page.url.removeprefix(site.url)
+    assert "<nav" not in page.text
+    assert said("done_lead") in page.text
+
+
 # --- answers ------------------------------------------------------------------------------------
 
 
