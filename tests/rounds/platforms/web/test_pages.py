@@ -14,9 +14,12 @@ from markupsafe import escape
 
 from curation.checks.surface import Finding
 from curation.files import CurationError
+from curation.records import KINDS
 from curation.rounds import pages
 from curation.rounds.platforms.web import forms, server
 from curation.rounds.platforms.web import store as store_module
+from curation.rounds.training import read_training
+from curation.text.rules import WORK
 from support import web
 from support.web import Site, Someone, plan, put
 
@@ -194,6 +197,40 @@ def test_training_comes_before_tasks(trainee: Someone) -> None:
     assert title(trainee.get("/r/validation-1")) == "Training: 3 examples"
     refused = trainee.post("/r/validation-1/next", follow=False)
     assert refused.headers["location"] == "/r/validation-1/training"
+
+
+@pytest.mark.parametrize("kind", web.WRITTEN)
+def test_the_rules_with_an_example_of_each_label_come_before_the_training(
+    site: Site, kind: Any
+) -> None:
+    examples = tuple(
+        store_module.Example(each.target, each.context, each.text, each.label, each.why)
+        for each in read_training(Path("nowhere"), "en", kind)
+    )
+    put(site.store, plan(kind, training=examples, training_pass=0.6))
+    one = site.person(f"{kind}-1").begin(f"{kind}-1")
+    page = one.get(f"/r/{kind}-1/training").text
+    rules = re.search(r"<details open>.*(?=<form)", page, re.DOTALL)
+    assert rules
+    texts = web.texts()
+    for heading in ("rules_title", "examples_title"):
+        assert f"<summary>{texts['instruction'][heading]}</summary>" in rules[0]
+    assert page.index(rules[0]) < page.index('name="example_1"')
+    if kind == "validation":
+        assert all(forms.marked(line) in rules[0] for line in texts[kind]["labels"])
+    # Writers judge what is written by the rules of writing, with the words of their own form.
+    writes = WORK[kind] == "write"
+    assert ('value="good"' in page) == writes
+    assert (said("training_lead_write").split("[")[0] in page) == writes
+    if kind in KINDS:
+        assert "<b>Anti-stereotype:</b> <bdi>" in page
+    last = one.post(
+        f"/r/{kind}-1/training",
+        attempt="0",
+        **{f"example_{n}": each.label for n, each in enumerate(examples, 1)},
+    )
+    assert title(last) == f"Well done: {len(examples)} of {len(examples)}"
+    assert last.text.count(said("training_same")) == len(examples)
 
 
 def test_after_a_try_people_see_what_most_people_say_and_why(trainee: Someone) -> None:
