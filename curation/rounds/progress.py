@@ -12,6 +12,7 @@ from curation.rounds.pay import NO_PAY, earned
 from curation.rounds.plan import further
 from curation.text.rules import Votes, decide
 from curation.text.times import moment, timestamp
+from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.rounds.quality import PersonQuality
@@ -99,6 +100,7 @@ class Overview(NamedTuple):
         people: by round each person's figures and marks, people with marks first.
         at: when the files were read, in ISO 8601.
         problem: why there are no figures of people; empty if there are.
+        is_old: newer ones are being computed.
     """
 
     campaign: str
@@ -108,6 +110,12 @@ class Overview(NamedTuple):
     people: "dict[str, list[PersonQuality]]"
     at: str
     problem: str = ""
+    is_old: bool = False
+
+
+def came(waiting: int, round: str) -> str:
+    """How many answers wait to be pulled, and the command for it."""
+    return f"{amount(waiting, 'answer')} came after the last pull: curation rounds pull {round}"
 
 
 class ItemFacts(NamedTuple):

@@ -11,22 +11,28 @@ from typing import Any, NamedTuple
 from curation.files import CurationError, read_text, shipped
 from curation.formats.table_words import read_label, shipped_words
 from curation.formats.tables import listed, read_csv, restored
-from curation.records import GOLDS, ROUND_KINDS, RoundKind
+from curation.records import GOLDS, KINDS, ROUND_KINDS, RoundKind
 from curation.text.item_form import BLANK, filler
+from curation.text.rules import WORK
 
 COLUMNS = ("kind", "target", "context", "text", "label", "why")
 DECISIONS = ("keep", "merge", "drop")
+KEEPS_RULES = ("good", "bad")
+"""The answers for writers: whether something that was written keeps to the rules of writing."""
+BETWEEN = " | "
+"""What is between the three texts of an item that was written."""
 
 
 class TrainingExample(NamedTuple):
     """An example of a training set.
 
     Attributes:
-        kind: the kind of round that it is for; empty for all kinds but review.
+        kind: the kind of round that it is for; empty for validation.
         target: the group that it is about; of a review, it may be empty.
         context: the context of the text, with BLANK for the gap of an intrasentence context.
-        text: the text to label; of a review, the term to decide on.
-        label: the right answer: a label, or of a review ``keep``, ``merge`` or ``drop``.
+        text: the text to label; of a review, the term to decide on; of writing, what was written:
+            a neutral text, or the three of an item with ``BETWEEN``, in the order of its form.
+        label: the right answer: a label, or one of ``values_of``.
         why: the reason, which people read after they have answered.
     """
 
@@ -36,6 +42,12 @@ class TrainingExample(NamedTuple):
     text: str
     label: str
     why: str
+
+
+def values_of(kind: str) -> tuple[str, ...]:
+    """The answers to an example for a kind of round; an empty kind is validation."""
+    work = WORK[kind] if kind in ROUND_KINDS else "label"
+    return {"review": DECISIONS, "write": KEEPS_RULES}.get(work, GOLDS)
 
 
 def read_training(own: Path, language: str, kind: RoundKind) -> tuple[TrainingExample, ...]:
@@ -58,7 +70,7 @@ def read_training(own: Path, language: str, kind: RoundKind) -> tuple[TrainingEx
     path = next((path for path in there if path.exists()), None)
     if path is None:
         return ()
-    kinds = (kind,) if kind == "review" else (kind, "")
+    kinds = (kind, "") if kind == "validation" else (kind,)
     return tuple(each for each in _read(path) if each.kind in kinds)
 
 
@@ -83,20 +95,27 @@ def _example(row: Mapping[str, Any], place: str) -> TrainingExample:
     if kind and kind not in ROUND_KINDS:
         raise CurationError(
             f"{place}: no kind of round {kind!r}",
-            f"use {', '.join(ROUND_KINDS)}, or leave the cell empty for all kinds but review",
+            f"use {', '.join(ROUND_KINDS)}, or leave the cell empty for validation",
         )
     needed = ("text", "label", "why") if kind == "review" else COLUMNS[1:]
     empty = [name for name in needed if not cells[name]]
     if empty:
         raise CurationError(f"{place}: {', '.join(empty)}: empty", "fill it in")
-    known = DECISIONS if kind == "review" else GOLDS
+    known = values_of(kind)
     word, words = cells["label"], shipped_words()
     label = words.read("decision", word) if kind == "review" else read_label(word, words)
+    label = word.casefold() if known == KEEPS_RULES else label
     if label not in known:
         raise CurationError(
             f"{place}: {word!r} is not the answer to such an example", f"use {', '.join(known)}"
         )
-    if BLANK in cells["context"] and not filler(cells["context"], cells["text"]):
+    is_item = kind in KINDS
+    if is_item and len(cells["text"].split(BETWEEN)) != len(GOLDS):
+        raise CurationError(
+            f"{place}: the text is not the three texts of an item",
+            f"put{BETWEEN}between stereotype, anti-stereotype and unrelated",
+        )
+    if not is_item and BLANK in cells["context"] and not filler(cells["context"], cells["text"]):
         raise CurationError(
             f"{place}: the text is not the context with {BLANK} filled",
             "repeat the context, with words in the place of the gap",

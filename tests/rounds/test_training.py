@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from curation.files import shipped
-from curation.records import GOLDS, ROUND_KINDS, RoundKind
+from curation.records import GOLDS, KINDS, ROUND_KINDS, RoundKind
 from curation.rounds.training import COLUMNS, DECISIONS, TrainingExample, read_training
 from support.expected import fails
 
@@ -36,7 +36,14 @@ def test_a_shipped_set_has_every_answer_and_a_reason_each(language: str) -> None
     assert len({each.text for each in sentences}) == len(sentences)
     assert all(len(each.why) > 20 for each in sentences)
     assert any("BLANK" in each.context for each in sentences)
-    assert read_training(NOWHERE, language, "intrasentence") == sentences
+    for kind in (*KINDS, "neutral"):
+        written = read_training(NOWHERE, language, kind)
+        assert len(written) >= 4
+        assert {each.label for each in written} == {"good", "bad"}
+        assert all(len(each.why) > 20 for each in written)
+        if kind in KINDS:
+            gaps = {"BLANK" in each.context for each in written}
+            assert gaps == {kind == "intrasentence"}
     terms = read_training(NOWHERE, language, "review")
     assert len(terms) == 4
     assert {each.label for each in terms} == set(DECISIONS)
@@ -50,13 +57,15 @@ def test_a_campaigns_own_set_replaces_the_shipped_one(tmp_path: Path) -> None:
         ",baker,He came in.,  He   sang. , Antistereotip ,Few believe it.",
         "validation,baker,He came in.,Rain fell.,meaningless,Of something else.",
         "review,,,baker,simpan,Known.",
+        "intersentence,baker,He came in.,He sang. | He wept. | Rain fell.,Good,So it should be.",
     )
     expected = TrainingExample(
         *("", "baker", "He came in.", "He sang.", "anti-stereotype", "Few believe it.")
     )
     every = {kind: read_training(path, "en", kind) for kind in ROUND_KINDS}
-    assert [len(every[kind]) for kind in ROUND_KINDS] == [1, 2, 2, 3, 2]
-    assert every["intersentence"][1] == expected
+    assert [len(every[kind]) for kind in ROUND_KINDS] == [1, 0, 1, 3, 0]
+    assert every["validation"][1] == expected
+    assert every["intersentence"][0].label == "good"
     assert every["validation"][2].label == "unrelated"
     assert every["review"][0].label == "keep"
 
@@ -73,6 +82,12 @@ def test_a_campaigns_own_set_replaces_the_shipped_one(tmp_path: Path) -> None:
         ("review,,,baker,unrelated,So.", "line 2: 'unrelated' is not the", "keep, merge, drop"),
         (",baker,He is BLANK.,She is old.,stereotype,So.", "not the context with", "repeat the"),
         (",baker,It rains.,He sang.,stereotype,So, it is.", "line 2: more cells", "quotation"),
+        ("neutral,baker,It rains.,He sang.,stereotype,So.", "'stereotype' is not", "good, bad"),
+        (
+            "intrasentence,baker,He is BLANK.,shy | loud,good,So.",
+            "the text is not the three texts of an item",
+            "put | between stereotype, anti-stereotype and unrelated",
+        ),
     ],
 )
 def test_a_wrong_line_is_named_with_a_fix(tmp_path: Path, line: str, says: str, fixes: str) -> None:

@@ -209,7 +209,8 @@ class Someone:
 
     def train(self, path: str, page: str) -> tuple[str, str]:
         """Answer the examples, and go on."""
-        texts = re.findall(r'<span class="block" dir="auto">(.*?)</span>', page, re.S)
+        examples = re.findall(r"<legend>(.*?)</legend>", page, re.S)
+        texts = [" | ".join(re.findall(r"<bdi>(.*?)</bdi>", each, re.S)) for each in examples]
         said = {
             f"example_{n}": self.crowd.trained[html.unescape(text)]
             for n, text in enumerate(texts, 1)

@@ -27,6 +27,11 @@ await page.click("#agree");
 await press("main .main");
 await press("main .main");
 said.focus = await page.evaluate(() => document.activeElement.id);
+await page.click("#task .act .main");
+await page.waitForSelector(".fix");
+await new Promise((done) => setTimeout(done, 400)); // an answer of the live check would be here
+said.empty = await page.$$eval(".fix", (all) => all.map((one) => one.parentElement.id));
+said.first = await page.evaluate(() => document.activeElement.id);
 for (const word of ["quiet", "boisterous", "rectangular"]) {
     await page.keyboard.type(word);
     await keys("Tab");

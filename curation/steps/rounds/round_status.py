@@ -26,7 +26,7 @@ from curation.rounds.answers.archive import Sent
 from curation.rounds.held import Holding
 from curation.rounds.pay import earned, money
 from curation.rounds.platforms.interface import Attendance, Platform
-from curation.rounds.progress import Progress, RoundFigures, to_ask
+from curation.rounds.progress import Progress, RoundFigures, came, to_ask
 from curation.rounds.training import TrainingExample, read_training
 from curation.settings import RoundSettings, Settings
 from curation.steps import read
@@ -600,11 +600,7 @@ def about_waiting(campaign: Campaign, name: str) -> str:
     if name not in round_files.planned_rounds(campaign):
         return ""
     waiting = open_platform(campaign, round_files.read_round(campaign, name)).waiting()
-    return _came(waiting, name) if waiting else ""
-
-
-def _came(waiting: int, name: str) -> str:
-    return f"{amount(waiting, 'answer')} came after the last pull: curation rounds pull {name}"
+    return came(waiting, name) if waiting else ""
 
 
 def about_neutral(campaign: Campaign) -> str:
@@ -625,7 +621,7 @@ def advice(status: RoundStatus, progress: "Progress") -> str:
     name, at = round.name, status.attendance
     closed = "closed; " if round.state == "closed" else ""
     if status.waiting:
-        return f"{closed}{_came(status.waiting, name)}"
+        return f"{closed}{came(status.waiting, name)}"
     if at.complete and (closed or progress.remaining):
         bonus = f", then curation rounds approve {name} --bonus" if round.reward is not None else ""
         todo = f"curation rounds approve {name}{bonus}"

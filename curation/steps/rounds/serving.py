@@ -460,7 +460,8 @@ class Overviews:
             self._thread.join(self.WAIT)
         if isinstance(self._last, CurationError):
             raise self._last
-        return self._last
+        is_old = self._last and self._thread and self._thread.is_alive()
+        return self._last._replace(is_old=True) if self._last and is_old else self._last
 
     def _compute(self) -> None:
         try:

@@ -117,15 +117,22 @@ class Pages:
             if not is_open and not self.store.has_consented(person.id, plan.name):
                 continue
             counts = self.store.standing(person, plan.name, at=visit.now)._asdict()
-            says = forms.say(web["me_count"], **counts | ({} if is_open else {"left": 0}))
+            counts |= {} if is_open else {"left": 0}
+            has_ended = checks.has_failed(self.store, person.id, plan.name)
             if plan.training and plan.training_pass:
                 tries = self.store.attempts(person.id, plan.name)
-                if True not in tries and len(tries) >= plan.training_tries:
-                    says = web["me_ended"]
-            if checks.has_failed(self.store, person.id, plan.name):
-                says = web["me_ended"]
-            shown.append({"name": plan.name, "title": title, "standing": says, "is_open": is_open})
+                has_ended |= True not in tries and len(tries) >= plan.training_tries
+            says = web["me_ended"] if has_ended else forms.say(web["me_count"], **counts)
+            left = 0 if has_ended else counts["left"]
+            row = {"name": plan.name, "title": title, "standing": says}
+            shown.append(row | {"is_open": is_open, "left": left})
         return shown
+
+    def _others(self, visit: Visit, plan: Plan) -> list[dict[str, Any]]:
+        """The person's other rounds with tasks for them; none if Prolific sent them to this one."""
+        if self.arriving.of(visit, plan):
+            return []
+        return [one for one in self._rounds(visit) if one["left"] and one["name"] != plan.name]
 
     def enter(self, visit: Visit) -> Response:
         """A personal link: its secret becomes a session, and leaves the address."""
@@ -298,11 +305,12 @@ class Pages:
         view = forms.training_view(plan, answers, tries, asks=asks)
         if view["shown"] == "end":
             view |= self.arriving.way_out(visit, plan, "screened_out")
+            view["others"] = self._others(visit, plan)
         return self.site.page(
             *(visit, plan, "training.html"),
             status=422 if problems else 200,
             problems=problems,
-            **({"code": "", "complete": ""} | view),
+            **({"code": "", "complete": "", "others": ()} | view),
         )
 
     # --- tasks ----------------------------------------------------------------------------------
@@ -450,7 +458,7 @@ class Pages:
         return self.site.message(visit, plan, "pause", lines, help=help_lines, next=plan.name)
 
     def done(self, visit: Visit) -> Response:
-        """Thanks, with a code if nothing is left to do."""
+        """Thanks, with a code if nothing is left to do here, and what is left elsewhere."""
         plan = self.site.plan(visit, also_closed=True)
         is_open, arrival = self.site.is_open(visit, plan), self.arriving.of(visit, plan)
         standing = self.store.standing(visit.who, plan.name, at=visit.now)
@@ -463,14 +471,17 @@ class Pages:
         if is_open and standing.left and not failed and not (arrival and arrival.outcome):
             lines = [web["done_more"], count]
             return self.site.message(visit, plan, "done_more", lines, next=plan.name)
+        others = self._others(visit, plan)
         way = self.arriving.way_out(visit, plan, "failed" if failed else "finished")
         if not standing.answered and not failed:
-            return self.site.message(visit, plan, "done_none" if is_open else "closed", **way)
+            name = "done_none" if is_open else "closed"
+            return self.site.message(visit, plan, name, others=others, **way)
         way = way or {"code": forms.end_code(self.store.secret_of(visit.who.id), plan.name)}
         name, lead = "done", "done_lead" if is_open else "done_closed"
+        lead = "done_part" if is_open and others else lead
         if failed:
             name = lead = "failed"
-        return self.site.message(visit, plan, name, [web[lead], count], **way)
+        return self.site.message(visit, plan, name, [web[lead], count], others=others, **way)
 
     def me(self, visit: Visit) -> Response:
         """What the person did, their link, and how to withdraw."""

@@ -20,7 +20,7 @@ class Live(NamedTuple):
         working: people who hold a task now.
         people: people who answered.
         answers: answers that were sent, with those that came late or a second time.
-        waiting: those that the last pull has not seen.
+        waiting: those that wait to be pulled, as ``Store.waiting`` counts them.
         hours: by hour since 1970, how many answers came.
     """
 
@@ -35,7 +35,7 @@ class Live(NamedTuple):
 
 
 def live(store: Store, at: float) -> dict[str, Live]:
-    """Every round in the database by name, in order of opening; two queries in all."""
+    """Every round in the database by name, in order of opening; few queries."""
     rounds = store.rows(
         "SELECT name, kind, is_open, pulled_at, "
         "(SELECT count(DISTINCT person) FROM leases WHERE round = name AND until > ?) AS working, "
@@ -44,17 +44,16 @@ def live(store: Store, at: float) -> dict[str, Live]:
         *(at, ANSWERED),
     )
     came = store.rows(
-        "SELECT round, CAST(at / ? AS INTEGER) AS hour, sum(form = 'answer') AS answers, "
-        "sum(form = 'answer' AND number > pulled) AS waiting "
-        "FROM answers JOIN rounds ON name = round GROUP BY round, hour ORDER BY hour",
+        "SELECT round, CAST(at / ? AS INTEGER) AS hour, sum(form = 'answer') AS answers "
+        "FROM answers GROUP BY round, hour ORDER BY hour",
         HOUR,
     )
     found = {}
-    for name, *facts in rounds:
+    for name, kind, is_open, pulled_at, working, people in rounds:
         mine = [each for each in came if each["round"] == name]
-        sums = [sum(each[key] for each in mine) for key in ("answers", "waiting")]
         hours = {each["hour"]: each["answers"] for each in mine if each["answers"]}
-        found[name] = Live(*(*facts, *sums, hours))
+        sent, waiting = sum(hours.values()), store.waiting(name)
+        found[name] = Live(kind, is_open, pulled_at, working, people, sent, waiting, hours)
     return found
 
 

@@ -28,8 +28,9 @@ from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import whole_sentence
 from curation.rounds.folding import neutral
 from curation.rounds.platforms.web.store import Plan, Store, WebTask
+from curation.rounds.training import BETWEEN, KEEPS_RULES, values_of
 from curation.text.item_form import BLANK, fill, flaws, read_blank
-from curation.text.rules import nfc, same_text
+from curation.text.rules import WORK, nfc, same_text
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.web.prolific import Prolific
@@ -350,28 +351,24 @@ def warm(language: str, services: Services) -> None:
 # --- training -----------------------------------------------------------------------------------
 
 
-def training_values(kind: RoundKind) -> tuple[str, ...]:
-    """The answers that an example of the training offers."""
-    return ACTIONS if kind == "review" else GOLDS
-
-
 def training_answers(plan: Plan, form: Form) -> list[str]:
     """The answer to each example; empty for those that are missing or not offered."""
-    values = training_values(plan.kind)
+    values = values_of(plan.kind)
     return [_one_of(values, form.one(f"example_{n + 1}")) for n in range(len(plan.training))]
 
 
 def encoded(plan: Plan, answers: Sequence[str]) -> str:
     """Answers as they stand in the address of the page that shows what most people say."""
-    values = training_values(plan.kind)
+    values = values_of(plan.kind)
     return "".join(str(values.index(answer)) if answer else "x" for answer in answers)
 
 
 def decoded(plan: Plan, text: str) -> list[str]:
     """The answers of ``encoded``."""
-    values = training_values(plan.kind)
+    values = values_of(plan.kind)
     digits = text.ljust(len(plan.training), "x")[: len(plan.training)]
-    return [values[int(digit)] if digit in "012" else "" for digit in digits]
+    known = {str(n): value for n, value in enumerate(values)}
+    return [known.get(digit, "") for digit in digits]
 
 
 def right_answers(plan: Plan, answers: Sequence[str]) -> int:
@@ -391,15 +388,22 @@ def training_view(
         tries: whether each of the person's tries was passed.
         asks: the page asks; else it shows what most people say.
     """
-    texts = plan.texts["review" if plan.kind == "review" else "validation"]
-    names = {value: texts[value.replace("-", "_")] for value in training_values(plan.kind)}
+    kind, web = plan.kind, plan.texts["web"]
+    writes = WORK[kind] == "write"
+    texts = plan.texts["review" if kind == "review" else "validation"]
+    shown = {value: web[f"training_{value}"] for value in KEEPS_RULES} if writes else texts
+    names = {value: shown[value.replace("-", "_")] for value in values_of(kind)}
+    golds = [plan.texts["writing"][name] for name in WORDS] if kind in KINDS else [""]
     over = not any(tries) and len(tries) >= plan.training_tries
     return {
         "shown": "ask" if asks else "passed" if any(tries) else "end" if over else "failed",
         "questions": [
-            msgspec.structs.asdict(example) | {"given": answer}
+            msgspec.structs.asdict(example)
+            | {"given": answer, "parts": [*zip(golds, example.text.split(BETWEEN), strict=False)]}
             for example, answer in zip(plan.training, answers, strict=True)
         ],
+        "lead": "training_lead_write" if writes else "training_lead",
+        "parts_of": instructions(plan, only=("labels", "rules", "examples")),
         "labels": [*names.items()],
         "names": names | {"": "–"},
         "attempt": len(tries),
@@ -428,13 +432,14 @@ def expect(plan: Plan, tasks: int) -> list[str]:
     return [*lines, *plan.texts["instruction"]["pay"], *told, web["overview_kept"]]
 
 
-def instructions(plan: Plan) -> list[tuple[str, list[Markup]]]:
-    """The instructions' headings and lines; what pages say themselves is left out."""
+def instructions(plan: Plan, *, only: Sequence[str] = ()) -> list[tuple[str, list[Markup]]]:
+    """The instructions' headings and lines, of all or only some parts; without what pages say."""
     gap = escape(plan.texts["writing"]["blank"])
+    wanted = [plan.texts["instruction"][f"{part}_title"] for part in only]
     return [
         (heading, [marked(line).replace(gap, chip(plan.texts)) for line in lines])
         for heading, lines in pages.parts(plan.kind, plan.texts)
-        if heading
+        if (heading in wanted if only else heading)
     ]
 
 

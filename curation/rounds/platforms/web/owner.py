@@ -24,7 +24,7 @@ from curation.rounds.platforms.web import arrivals, counts
 from curation.rounds.platforms.web.counts import HOUR, Live
 from curation.rounds.platforms.web.platform import address, entry
 from curation.rounds.platforms.web.site import OWNER, Refusal, Site, Visit
-from curation.rounds.progress import Overview, Progress
+from curation.rounds.progress import Overview, Progress, came
 from curation.text.times import moment
 from curation.text.wording import amount
 
@@ -35,6 +35,7 @@ BINS = {HOUR: "hour", 6 * HOUR: "six hours", 24 * HOUR: "day", 7 * 24 * HOUR: "w
 MOST_BINS = 72
 COLUMNS = 50  # of dots
 REFRESH = "60"  # seconds
+SOON = "2"  # seconds, while figures are being computed
 
 
 class OwnerPages:
@@ -129,6 +130,8 @@ class OwnerPages:
             problem = overview.problem if overview else ""
         except CurationError as error:
             problem = f"{error.what}; {error.fix}" if error.fix else error.what
+        is_old = overview.is_old if overview else not problem
+        refresh = REFRESH if visit.request.query_params.get("refresh") else ""
         live = counts.live(self.store, visit.now)
         names = dict.fromkeys([*(overview.rounds if overview else ()), *live])
         if only and only not in names:
@@ -152,7 +155,9 @@ class OwnerPages:
             whole=lambda x, times=1: "–" if x is None else f"{times * x:.0f}",
             amount=amount,
             reasons=REASONS,
-            refresh=REFRESH if visit.request.query_params.get("refresh") else "",
+            age=lambda at: age(at, visit.now),
+            refresh=refresh,
+            reload=SOON if is_old else refresh,
             **context,
         )
 
@@ -165,10 +170,15 @@ class OwnerPages:
         progress = figures.progress if figures else None
         plan = self.store.plan(name)
         is_open = live.is_open if live else progress is not None and progress.state == "open"
+        is_old = overview is None or overview.is_old
+        step = "" if is_old or not figures or figures.next == "closed" else figures.next
+        if live and live.waiting:  # the figures may be older than what has come since
+            step = came(live.waiting, name)
         return {
             "name": name,
             "kind": progress.kind if progress else live and live.kind,
-            "state": "open" if is_open else progress.state if progress else "closed",
+            "state": "open" if is_open else progress.state if progress and not live else "closed",
+            "next": step,
             "live": live,
             "figures": figures,
             "progress": progress,
@@ -307,6 +317,18 @@ def meanings(people: Sequence["PersonQuality"]) -> Mapping[str, Fields]:
     from curation.rounds.quality import thresholds  # it needs numpy, which the server else does not
 
     return thresholds()
+
+
+def age(at: str, now: float) -> str:
+    """How long ago a time was, in its largest unit.
+
+    >>> age("1970-01-01T00:00:00.000Z", 59), age("1970-01-01T00:00:00.000Z", 7300)
+    ('less than a minute ago', '2 hours ago')
+    """
+    seconds = now - moment(at).timestamp()
+    units = (("day", 24 * HOUR), ("hour", HOUR), ("minute", 60))
+    whole = ((int(seconds // length), unit) for unit, length in units)
+    return next((f"{amount(n, unit)} ago" for n, unit in whole if n > 0), "less than a minute ago")
 
 
 def when(at: float | str, form: str = "%b %Y, %H:%M UTC") -> str:

@@ -319,7 +319,7 @@ class Site:
         """A page of a few lines; texts are ``NAME_title`` and ``NAME``, or the given lines."""
         web = texts_of(plan)["web"]
         shown = {"title": web[f"{name}_title"], "lines": [web[name]] if lines is None else lines}
-        shown |= {"code": "", "complete": "", "help": (), "next": ""}
+        shown |= {"code": "", "complete": "", "help": (), "next": "", "others": ()}
         return self.page(visit, plan, "message.html", **(shown | context))
 
     def set_cookie(self, visit: Visit, response: Response, value: str) -> None:

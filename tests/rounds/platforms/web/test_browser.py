@@ -299,6 +299,33 @@ def test_a_refused_answer_keeps_the_text_and_moves_the_focus(browser: Any, site:
     tab.close()
 
 
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("intrasentence", ["stereotype", "anti_stereotype", "unrelated", "template"]),
+        ("intersentence", ["context", "stereotype", "anti_stereotype", "unrelated"]),
+    ],
+)
+def test_what_is_said_of_empty_fields_stays_until_they_are_filled(
+    browser: Any, site: Site, kind: str, fields: list[str]
+) -> None:
+    put(site.store, plan(kind), 2)  # type: ignore[arg-type]
+    tab = Tab(browser, site).begin(site.person(f"{kind}-1"), f"{kind}-1")
+    says = [f"#fix-{name}" for name in fields]
+    tab.page.click(SENDS)
+    tab.page.wait_for_selector(".fix")
+    tab.page.wait_for_timeout(400)  # an answer of the live check would be here by now
+    assert all(map(tab.text, says))
+    assert focused(tab) == fields[0]
+    tab.page.keyboard.type("quiet")
+    assert tab.text(says[0]) == ""
+    with tab.page.expect_response("**/check"):
+        typed(tab, "Tab")
+    tab.page.wait_for_timeout(100)
+    assert all(map(tab.text, says[1:]))
+    tab.close()
+
+
 # --- the gap ------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from curation.records import Decision, Item, Label, Rejection
 from curation.rounds.platforms.web import forms
+from curation.rounds.training import values_of
 from support.desk import Desk, word
 from support.pages import pseudonyms
 from support.web import Site
@@ -43,9 +44,9 @@ class People:
     def train(self, tab: Tab, round: str, *, right: bool = True) -> None:
         plan = self.site.store.plan(round)
         assert plan is not None
-        values = forms.training_values(plan.kind)
+        values = values_of(plan.kind)
         for n, example in enumerate(plan.training, 1):
-            wrong = values[(values.index(example.label) + 1) % 3]
+            wrong = values[values.index(example.label) - 1]
             tab.page.check(f"[name=example_{n}][value={example.label if right else wrong}]")
         tab.press()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from curation.rounds.answers.forms import FIELDS
 from support.browsers import node_package
 from support.web import Site, plan, put
 
@@ -39,6 +40,8 @@ def test_a_sentence_and_labels_in_firefox(tmp_path: Path) -> None:
     assert json.loads(done.stdout) == {
         "errors": [],
         "focus": "stereotype",
+        "empty": [f"fix-{name}" for name in FIELDS["intrasentence"]],
+        "first": "stereotype",
         "inserted": "The librarian was BLANK",
         "removed": "The librarian was ",
         "written": whole,

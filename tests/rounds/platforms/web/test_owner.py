@@ -19,7 +19,7 @@ from curation.rounds.platforms.web import arrivals, counts
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.owner import bar, over_time
 from curation.rounds.platforms.web.store import Store
-from curation.rounds.progress import Overview
+from curation.rounds.progress import Overview, Progress, RoundFigures
 from curation.steps.rounds import serving
 from support.desk import Desk
 from support.pages import join, labelled, work, written
@@ -192,7 +192,8 @@ def test_without_the_campaigns_files_it_shows_live_counts_and_says_why(
             "Answers, now": ("1", "1 in this hour"),
             "People, now": ("1", "2 at work"),  # who skips or answers is given the next task
         }
-        assert "1 answer waits: curation rounds pull intrasentence-1" in text(html)
+        waits = "Next: 1 answer came after the last pull: curation rounds pull intrasentence-1"
+        assert waits in text(html)
         assert "intrasentence, open" in text(html)
         clock[0] += 4000
         live = counts.live(site.store, clock[0])["intrasentence-1"]
@@ -220,9 +221,49 @@ def test_a_damaged_list_of_groups_hides_people_alone(tmp_path: Path) -> None:
         assert "cannot be read" not in said
 
 
-def test_before_the_figures_are_there_it_says_so(site: Site) -> None:
+def test_before_the_figures_are_there_it_says_so_and_loads_again(site: Site) -> None:
     put(site.store, plan("review"))
-    assert "figures are being computed" in Owner(site).open().shows()
+    html = Owner(site).open().shows()
+    assert "figures are being computed" in html
+    assert '<meta http-equiv="refresh" content="2">' in html
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_every_card_says_how_old_its_figures_are_and_contradicts_nothing(
+    tmp_path: Path, is_old: bool
+) -> None:
+    """The round was closed and answers came since its figures were computed."""
+    step = "1 answer came after the last pull: curation rounds pull review-1"
+    progress = Progress(
+        round="review-1", kind="review", state="open", tasks=6, void=0, done=0, decided=0,
+        people=0, answers=0, refused=0, labels_per_item=None, asked=6, remaining=6, out=6,
+        missing=0, per_day=None, done_at=None, cost=0.0, cost_in_all=3.0,
+    )  # fmt: skip
+    figures = {"review-1": RoundFigures(progress, step, {}, {})}
+    overview = Overview("c", "USD", 0.0, figures, {}, "1970-01-12T13:00:00.000Z", is_old=is_old)
+    site = Site(tmp_path, now=lambda: 1_000_000.0, overview=lambda: overview)
+    with site.served():
+        put(site.store, plan("review"), 6)
+        one, other = (site.person("review-1").begin("review-1") for _ in range(2))
+        for who in (one, other):
+            who.answer(who.next("review-1"))
+        site.store.stop("review-1")
+        owner = Owner(site).open()
+        for path in ("/owner", "/owner/r/review-1"):
+            html = owner.shows(path)
+            said = text(html)
+            assert "review, closed" in said
+            assert "Figures of 12 Jan 1970, 13:00 UTC, 46 minutes ago" in said  # 13:46:40 now
+            assert said.count(" after the last pull") == 1
+            assert "Next: 2 answers came after the last pull: curation rounds pull review-1" in said
+            assert "wait" not in said.replace("wait for answers", "")
+            assert ('http-equiv="refresh" content="2"' in html) == is_old
+            assert ("the new ones are being computed" in said) == is_old
+        assert "http-equiv" not in owner.post("/owner/private").text
+        number = site.store.lines("review-1", all=True)[-1].number
+        site.store.pulled("review-1", number, "1970-01-12T13:46:00.000Z")
+        # What the old figures advise is not said while new ones are being computed.
+        assert (step in text(owner.shows())) == (not is_old)
 
 
 @pytest.fixture(scope="module")
@@ -288,7 +329,7 @@ def test_every_figure_is_that_of_rounds_status(desk: Desk, served: Site) -> None
     assert shown["Pace"] == ("–", "")
     assert v["per_day"] is None
     assert f"Next: {v['next']}" in text(html)
-    assert "2 answers wait: curation rounds pull v" in text(html)
+    assert "2 answers came after the last pull: curation rounds pull v" in text(html)
     assert dict(table(html, "answers")) == {
         "asked for in all": str(v["asked"]),
         "came in": str(v["answers"]),
@@ -417,8 +458,13 @@ def test_figures_are_read_again_only_when_a_file_changes(
     assert figures() is first
     assert len(read) == 1
     own.does("rounds", "pull", "v")
+    with monkeypatch.context() as patch:
+        patch.setattr(serving.Overviews, "WAIT", 0.0)
+        before = figures()
+        assert before == first._replace(is_old=True)
     later = figures()
     assert later is not None
+    assert not later.is_old
     assert (len(read), later.rounds["v"].progress.answers) == (2, 30)
     settings = own.root / "campaign.toml"
     settings.write_text(settings.read_text("utf-8").replace("budget = 6.0", "budget = 7.5"))

@@ -14,9 +14,12 @@ from markupsafe import escape
 
 from curation.checks.surface import Finding
 from curation.files import CurationError
+from curation.records import KINDS
 from curation.rounds import pages
 from curation.rounds.platforms.web import forms, server
 from curation.rounds.platforms.web import store as store_module
+from curation.rounds.training import read_training
+from curation.text.rules import WORK
 from support import web
 from support.web import Site, Someone, plan, put
 
@@ -196,6 +199,40 @@ def test_training_comes_before_tasks(trainee: Someone) -> None:
     assert refused.headers["location"] == "/r/validation-1/training"
 
 
+@pytest.mark.parametrize("kind", web.WRITTEN)
+def test_the_rules_with_an_example_of_each_label_come_before_the_training(
+    site: Site, kind: Any
+) -> None:
+    examples = tuple(
+        store_module.Example(each.target, each.context, each.text, each.label, each.why)
+        for each in read_training(Path("nowhere"), "en", kind)
+    )
+    put(site.store, plan(kind, training=examples, training_pass=0.6))
+    one = site.person(f"{kind}-1").begin(f"{kind}-1")
+    page = one.get(f"/r/{kind}-1/training").text
+    rules = re.search(r"<details open>.*(?=<form)", page, re.DOTALL)
+    assert rules
+    texts = web.texts()
+    for heading in ("rules_title", "examples_title"):
+        assert f"<summary>{texts['instruction'][heading]}</summary>" in rules[0]
+    assert page.index(rules[0]) < page.index('name="example_1"')
+    if kind == "validation":
+        assert all(forms.marked(line) in rules[0] for line in texts[kind]["labels"])
+    # Writers judge what is written by the rules of writing, with the words of their own form.
+    writes = WORK[kind] == "write"
+    assert ('value="good"' in page) == writes
+    assert (said("training_lead_write").split("[")[0] in page) == writes
+    if kind in KINDS:
+        assert "<b>Anti-stereotype:</b> <bdi>" in page
+    last = one.post(
+        f"/r/{kind}-1/training",
+        attempt="0",
+        **{f"example_{n}": each.label for n, each in enumerate(examples, 1)},
+    )
+    assert title(last) == f"Well done: {len(examples)} of {len(examples)}"
+    assert last.text.count(said("training_same")) == len(examples)
+
+
 def test_after_a_try_people_see_what_most_people_say_and_why(trainee: Someone) -> None:
     page = trainee.post("/r/validation-1/training", attempt="0", **RIGHT, follow=True)
     assert title(page) == "Well done: 3 of 3"
@@ -276,6 +313,38 @@ def test_two_rounds_of_one_kind_have_a_number(site: Site) -> None:
     assert re.findall(r"<b>(.*?)</b>", one.get(one.link).text) == [
         "Label sentences (1)", "Label sentences (2)",
     ]  # fmt: skip
+
+
+def test_at_the_end_of_a_round_the_others_with_tasks_are_listed(site: Site) -> None:
+    put(site.store, plan("intrasentence"), 1)
+    put(site.store, plan("review"), 3)
+    put(site.store, plan("validation", name="done"), 1)
+    put(site.store, plan("validation", training=web.EXAMPLES, training_pass=1.0))
+    one = site.person("intrasentence-1", "review-1", "validation-1", "done")
+    for name in ("intrasentence-1", "done"):
+        one.begin(name)
+        page = one.answer(one.next(name))
+
+    def others(html: str) -> list[str]:
+        (listed,) = re.findall(r'<nav class="choices wide">(.*?)</nav>', html, re.DOTALL)
+        return re.findall(r'href="/r/(.*?)"', listed)
+
+    assert others(page.text) == ["review-1", "validation-1"]
+    assert said("done_part") in page.text
+    assert said("done_lead") not in page.text
+    assert "0 answered, 0 skipped, 3 left" in page.text
+    one.begin("validation-1")
+    for n in "01":
+        page = one.post("/r/validation-1/training", attempt=n, **WRONG)
+    assert title(page) == said("training_end_title")
+    assert others(page.text) == ["review-1"]  # a part that has ended is not offered
+    one.begin("review-1")
+    path = one.next("review-1")
+    for _ in range(3):
+        page = one.answer(path)
+        path = page.url.removeprefix(site.url)
+    assert "<nav" not in page.text
+    assert said("done_lead") in page.text
 
 
 # --- answers ------------------------------------------------------------------------------------

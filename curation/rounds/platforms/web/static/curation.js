@@ -204,8 +204,7 @@ async function deliver() {
     }
     if (result?.state === "wrong") {
         show(result.problems);
-        form.querySelector("[aria-invalid='true']")?.focus();
-        (editor?.getAttribute("aria-invalid") && editor)?.focus();
+        all("[aria-invalid='true']", form).find((field) => field.offsetHeight)?.focus();
     } else if (result?.state === "refused") {
         byId("refused").textContent = result.text;
         byId("refused").hidden = false;
@@ -267,7 +266,9 @@ async function check() {
             headers: { Accept: "application/json" },
         });
         const body = await response.json();
-        if (response.ok && mine === turn) show(body.problems);
+        // The check says nothing of empty fields, so what sending has said of them stays.
+        const filled = all(".fixes", form).filter((place) => form.elements[place.id.slice("fix-".length)]?.value.trim());
+        if (response.ok && mine === turn) show(body.problems, filled);
     } catch {
         checked = "";
     }
