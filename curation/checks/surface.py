@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from curation.checks.content import meta_text
+from curation.checks.content import ENDS, meta_text
 from curation.checks.lists import JOINING, NEEDS, UNMARKED, Lists, in_small
 from curation.records import Gold, Kind
 from curation.text.characters import controls, is_hyphenated
@@ -24,6 +24,7 @@ CLOSERS = "\"'“”„«»‹›‘’)]}」』）*~ \t\r\n"
 MANY = 2  # lengths differ too much from this ratio of longest to shortest sentence
 DIGITS = 9  # the fewest digits of a telephone number; two years have eight
 _SMALL_LEFT = re.compile(r"(?<!\w)THE blank (?=\w)|_{3,}")
+_OPENERS = re.compile(r"^\W+")
 _SPACES = re.compile(r"[^\S\n]{2,}|^\s|\s$")
 _UNSPACED = r"[\u3040-\u30ff\u3400-\u9fff]"  # kana and ideographs touch the numbers beside them
 _CONTACT = re.compile(
@@ -208,6 +209,25 @@ def _capitals(parsed: ParsedItem) -> Iterator[Finding]:
             yield Finding("capitals_lost", at, "; ".join(lost))
 
 
+def _context_repeated(parsed: ParsedItem) -> Iterator[Finding]:
+    """Associations that begin with the whole context, which a model reads before them anyway."""
+    context, *texts = (
+        _OPENERS.sub("", same_text(text)).rstrip(ENDS)
+        for text in (parsed.item.context, *parsed.item.sentences)
+    )
+    if parsed.item.kind == "intrasentence" or not context:
+        return
+    repeats = [  # a letter or a vowel sign after it would be part of another word
+        text.startswith(context)
+        and unicodedata.category(text[len(context) :][:1] or " ")[0] not in "LMN"
+        for text in texts
+    ]
+    if any(repeats):
+        code = "context_repeated" if all(repeats) else "context_repeated_mixed"
+        detail = f"{sum(repeats)} of {len(repeats)} begin with {parsed.item.context!r}"
+        yield Finding(code, None, detail)
+
+
 def _capital(parsed: ParsedItem) -> Iterator[Finding]:
     firsts = [next(filter(str.isalnum, text), "") for text in parsed.item.sentences]
     capital = {first.isupper() for first in firsts if first.lower() != first.upper()}
@@ -357,6 +377,16 @@ def _pronouns(parsed: ParsedItem) -> Iterator[Finding]:
 
 CHECKS: tuple[Callable[[ParsedItem], Iterator[Finding]], ...] = (
     *(_hyphen, _directions),
-    *(_target, _capitals, _capital, _punctuation, _doubled, _spaces, _articles, _contact),
+    *(
+        _target,
+        _context_repeated,
+        _capitals,
+        _capital,
+        _punctuation,
+        _doubled,
+        _spaces,
+        _articles,
+        _contact,
+    ),
     *(_lengths, _negation, _pronouns),
 )

@@ -58,4 +58,4 @@ def test_what_stops_an_import_has_its_name_in_a_dataset_and_stops_a_release() ->
     }
     assert set(PITFALLS) & set(REASONS) == {*flaws, "near_duplicate"}
     blocking = {code for code, about in PITFALLS.items() if about.severity == "block"}
-    assert blocking == {*flaws, "gold_conflict"}
+    assert blocking == {*flaws, "gold_conflict", "context_repeated_mixed"}
