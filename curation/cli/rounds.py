@@ -32,6 +32,7 @@ from curation.cli.serving import links, say_entrance, serve
 from curation.files import CurationError
 from curation.formats.requirements import described
 from curation.records import Fields, Round
+from curation.rounds import pages
 from curation.rounds.pay import earned, money
 from curation.rounds.refused import REPAIRABLE
 from curation.steps.people import Action, Change, Foreseen, changed, decide_on_person
@@ -594,7 +595,9 @@ def texts(
 
     It is 2-rounds/text.toml, which the campaign then uses: texts of forms and pages, the words of
     tables, and the prompts of chat models. Texts that are shipped in the language, or in its base
-    (id for id-ID), are filled in. «curation rounds open» names the texts that are still empty.
+    (id for id-ID), are filled in, and so is a [study] that is there already. If you have begun the
+    file, it stays: the command says how many texts are left. Each time it also writes
+    tasks/texts-KIND.html, the instructions of each kind of round, with English where a text lacks.
 
     Options:
         language: Code of the language, such as sw.
@@ -602,9 +605,15 @@ def texts(
         to (FILE): Write this file instead.
     """
     opened = open_campaign(campaign)
-    path = round_status.write_skeleton(opened, language, like=like, to=to)
-    console.say(f"written: {path}; translate it, and fill in [study]")
-    own = opened.settings.campaign.language
+    own, path = opened.settings.campaign.language, round_status.own_texts(opened)
+    if to or own != language or not pages.lacking(language, path).begun:
+        path = round_status.write_skeleton(opened, language, like=like, to=to)
+        console.say(f"written: {path}; translate it, and fill in [study]")
+    if own == language and not to:
+        lacks, made = round_status.preview_texts(opened, opened.root / "tasks")
+        console.say(f"texts that are left: {len(lacks.left):,} of {lacks.of:,}")
+        console.say(f"{some(lacks.left, SHOWN)}" if lacks.left else "every text is there")
+        console.say(f"to look at: {', '.join(opened.relative(page) for page in made)}")
     if own != language:
         console.note(f"the campaign's language is «{own}»: change it in campaign.toml")
 

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from curation.files import CurationError, read_text, shipped
@@ -27,6 +27,7 @@ from curation.text.wording import some
 NAMED = 20  # keys that an error names
 SHORTEST = 3  # letters of a word for the gap
 PAY_FACTS = ("amount", "currency")
+STUDY = "study"  # the section of facts about the study
 TYPING = "typing"  # the line of the consent on counts, and the place for it among its lines
 MADE = "made"  # the section of placeholders that are computed here
 _DIGITS = 6  # hexadecimal digits of a consent text's digest
@@ -46,6 +47,7 @@ def texts(
     study: Mapping[str, str] | None = None,
     pay: tuple[str, str] = ("", ""),
     typing: bool = False,
+    english: bool = False,
 ) -> Texts:
     """All texts that people read, in one language, with the facts of the study filled in.
 
@@ -59,6 +61,7 @@ def texts(
         study: facts from the settings for ``[study]``; the campaign's own file overrides them.
         pay: the amount for one task, and its currency; an empty amount if people are not paid.
         typing: whether the consent says that it is counted how texts come about.
+        english: have English where a text lacks, to look at pages that are not finished.
 
     Returns:
         Texts by section and key. A line that names an unknown fact, or the amount if there is none,
@@ -73,7 +76,13 @@ def texts(
     mine = _own(own, known | tables) if own is not None and own.exists() else {}
     file = own or "2-rounds/text.toml"
     begin = f"«curation rounds texts {language}» writes {file}, with the English text of each key"
-    if base is None and not mine:
+    if english:
+        empty, base = {*_empty(mine, whole=base is None)}, base or FIRST
+        mine = {
+            section: {key: text for key, text in keys.items() if f"{section}.{key}" not in empty}
+            for section, keys in mine.items()
+        }
+    if base is None and not mine.keys() - {STUDY}:
         raise CurationError(f"no texts in the language {language!r} are shipped", begin)
     _check_empty(mine, str(own), whole=base is None)
     given = read_shipped("text", base) if base else {}
@@ -107,8 +116,55 @@ def unread(language: str, texts: Texts) -> str:
     return base if base and base != FIRST and not texts["page"]["read_by"].strip() else ""
 
 
-def _check_empty(mine: Texts, where: str, *, whole: bool) -> None:
-    """Check that no text of a campaign's own file is empty.
+class Lacking(NamedTuple):
+    """The texts that a team has still to write.
+
+    Attributes:
+        left: their sections and keys.
+        of: how many the team has to write in all; 0 if they are shipped.
+        begun: whether the team's own file has more than the facts of the study.
+    """
+
+    left: list[str]
+    of: int
+    begun: bool
+
+
+def lacking(language: str, own: Path) -> Lacking:
+    """Which texts a campaign's language still lacks.
+
+    Args:
+        language: the campaign's language code.
+        own: path of the campaign's own texts; it need not exist.
+
+    Raises:
+        CurationError: the campaign's own texts are damaged, or have a key that is not known.
+    """
+    whole, mine = nearest(language) is None, read_own(language, own)
+    known = read_shipped("text", FIRST) if whole else {}
+    needed = {
+        f"{section}.{key}": key in mine.get(section, {})
+        for section, keys in {**mine, **known}.items()
+        for key in keys
+        if section != STUDY and key != "read_by" and not section.endswith("_words")
+    }
+    missing = [name for name, there in needed.items() if not there]
+    left = [*missing, *_empty(mine, whole=whole)]
+    return Lacking(left, len({*needed, *left}) if whole else 0, bool(mine.keys() - {STUDY}))
+
+
+def read_own(language: str, own: Path) -> Texts:
+    """A campaign's own texts; none without its file.
+
+    Raises:
+        CurationError: they are damaged, or have a key that is not known.
+    """
+    tables = read_shipped("tables", nearest(language) or FIRST)
+    return _own(own, read_shipped("text", FIRST) | tables) if own.exists() else {}
+
+
+def _empty(mine: Texts, *, whole: bool) -> list[str]:
+    """The texts of a campaign's own file that are empty.
 
     ``whole`` is true if no texts are shipped in its language, so that none can be left out.
     """
@@ -118,13 +174,17 @@ def _check_empty(mine: Texts, where: str, *, whole: bool) -> None:
             return whole and not section.endswith("_words")
         return not all(part.strip() for part in _lines(text))
 
-    empty = [
+    return [
         f"{section}.{key}"
         for section, keys in mine.items()
         for key, text in keys.items()
-        if section != "study" and key != "read_by" and is_empty(section, text)
+        if section != STUDY and key != "read_by" and is_empty(section, text)
     ]
-    if empty:
+
+
+def _check_empty(mine: Texts, where: str, *, whole: bool) -> None:
+    """Check that no text of a campaign's own file is empty; ``whole`` as for ``_empty``."""
+    if empty := _empty(mine, whole=whole):
         fix = "write each text" if whole else "write a text, or leave the key out"
         are = "it is" if len(empty) == 1 else "they are"
         raise CurationError(f"{where}, {some(empty, NAMED)}: {are} empty", fix)

@@ -1,6 +1,8 @@
 """The file of texts for a new language: every key, with the English text beside it."""
 
 import tomllib
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from curation.files import read_text, shipped
@@ -10,6 +12,7 @@ from curation.records import KINDS
 
 KEPT = {"page", "study"}  # sections whose values are no texts
 KEPT_KEYS = {("consent", "version"), ("writing", "blank")}
+NOTHING: Mapping[str, str] = MappingProxyType({})
 WORDS = "_words"  # how the names of sections end that list words that are read
 HEAD = """\
 # The texts that annotators read, in «{language}». Write each text in your language; the English
@@ -27,23 +30,24 @@ PROMPTS_HEAD = """\
 """
 
 
-def skeleton(language: str, *, like: str = "") -> str:
+def skeleton(language: str, *, like: str = "", study: Mapping[str, str] = NOTHING) -> str:
     """The texts of forms, pages and tables, and the prompts of chat models, to be translated.
 
     Args:
         language: the code of the new language. Texts that are shipped in it or in its base, such
             as ``id`` of ``id-ID``, are filled in.
         like: a shipped language whose texts are filled in instead, because it is near.
+        study: the facts of the study that are known.
 
     Returns:
         A TOML file. Texts that are not filled in are empty.
     """
     near = nearest(like or language)
-    parts = [_translated(folder, near) for folder in ("text", "tables")]
+    parts = [_translated(folder, near, study) for folder in ("text", "tables")]
     return HEAD.format(language=language) + "\n".join(parts) + _prompts(near)
 
 
-def _translated(folder: Any, near: str | None) -> str:
+def _translated(folder: Any, near: str | None, study: Mapping[str, str]) -> str:
     """A shipped English file with the texts of another language, or with none."""
     import tomlkit  # most commands do not need it
 
@@ -55,7 +59,9 @@ def _translated(folder: Any, near: str | None) -> str:
         for key, english in keys.items():
             given = own.get(section, {}).get(key)
             is_kept = section in KEPT or (section, key) in KEPT_KEYS
-            if is_kept:
+            if section == "study" and study.get(key):
+                table[key] = study[key]
+            elif is_kept:
                 table[key] = english if given is None else given
             elif isinstance(english, str):
                 table[key] = given or ""

@@ -76,10 +76,18 @@ def _for_dataset(campaign: Campaign, *, selected: bool, terms_kept: int) -> str:
         return f"curation terms query, or curation terms scan FILE; or {IMPORTS}"
     if not selected:
         return "curation terms select"
+    times = "" if _pays(campaign) else " --floor AMOUNT --write-seconds S --label-seconds S"
     return (
         "check 1-terms/candidates.csv and correct it in 1-terms/edits.csv; then "
-        f"curation rounds open KIND; or, with answers from elsewhere, {IMPORTS}"
+        f"curation rounds plan --budget N{times} (what the money buys), curation rounds ethics "
+        "(for an ethics board), and curation rounds open KIND; or, with answers from elsewhere, "
+        f"{IMPORTS}"
     )
+
+
+def _pays(campaign: Campaign) -> bool:
+    """Whether the settings have a pay from which a plan can be made."""
+    return bool(campaign.settings.rounds.pay_write or campaign.settings.rounds.pay_label)
 
 
 UP_TO_DATE, OUT_OF_DATE, NOT_YET = "up to date", "out of date", "not yet"
@@ -397,6 +405,19 @@ def _next(
     for status, progress in work:
         if (advice := round_status.advice(status, progress)) != "closed":
             return f"{progress.round}: {advice}"
+    text = _next_of_campaign(campaign, pipeline, steps, scores, measures)
+    first = round_status.before_rounds(campaign) if "curation rounds open" in text else ""
+    return f"{first}; then {text}" if first else text
+
+
+def _next_of_campaign(
+    campaign: Campaign,
+    pipeline: Sequence[Step],
+    steps: Mapping[str, StepStatus],
+    scores: Sequence[ScoreRun],
+    measures: "Sequence[RunState]",
+) -> str:
+    """What to do next if no open round says it."""
     fold, decided = steps["answers"], steps["filter"]
     neutral = round_status.about_neutral(campaign) if fold.state == UP_TO_DATE else ""
     if neutral:
@@ -460,7 +481,10 @@ def _before_decisions(campaign: Campaign, counts: Mapping[str, int]) -> str:
     items, pilots = read.read_items(campaign), round_files.left_out_pilots(campaign)
     real = [item for item in items if item.round not in pilots]
     if not real and counts.get("labels"):
-        return f"curation rounds plan --budget N (from the pilot); then {round_status.WRITING}"
+        floor = " --floor AMOUNT"
+        floor = "" if _pays(campaign) or campaign.settings.rounds.wage_floor else floor
+        plan = f"curation rounds plan --budget N{floor} (from the pilot)"
+        return f"{plan}; then {round_status.WRITING}"
     if not real:
         return "curation rounds open validation --name pilot-validation"
     votes = read.votes(campaign, items)

@@ -1,6 +1,8 @@
 """Opening a round with options: killed and repeated; caps that need more people; old settings."""
 
 import json
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from curation.campaign import open_campaign
 from curation.cli import serving
 from curation.files import shipped
 from curation.records import Round
+from curation.rounds import pages
 from curation.rounds.platforms.interface import Published
 from curation.steps.rounds import round_files, running
 from curation.steps.rounds.serving import opened_store
@@ -263,7 +266,30 @@ def test_texts_that_no_native_speaker_has_read_are_named_at_the_opening(desk: De
     assert "Kalimat dengan RUMPANG" in read_page(desk, "w3")
 
 
+def test_a_new_language_begins_with_what_the_study_says(desk: Desk) -> None:
+    own, english = desk.rounds / "text.toml", pages.texts("en", None)
+    set_to(desk.root, 'language = "en"', 'language = "sw"')
+    assert own.read_text("utf-8").startswith("[study]")
+    said = desk.does("rounds", "texts", "sw").out
+    assert tomllib.loads(own.read_text("utf-8"))["study"]["institution"] == "the Academy"
+    (left, of) = map(int, re.search(r"texts that are left: ([\d,]+) of ([\d,]+)", said).groups())
+    assert 250 < left < of
+    text = own.read_text("utf-8").replace('title = "" # ', 'title = "Kichwa" # ', 1)
+    own.write_text(text, "utf-8")
+    said = desk.does("rounds", "texts", "sw").out
+    assert f"texts that are left: {left - 1} of {of}" in said
+    assert own.read_text("utf-8") == text
+    page = (desk.root / "tasks" / "texts-validation.html").read_text("utf-8")
+    assert english["instruction"]["panel"] in page  # English where a text lacks
+    assert "exists already" in desk.refused("rounds", "texts", "ms")  # of another language
+    whole = re.sub(r'= ""(?= # )', '= "Neno"', text).replace('    ""', '    "Neno"')
+    own.write_text(whole.replace("= []", '= ["neno"]'), "utf-8")
+    assert f"texts that are left: 0 of {of}" in desk.does("rounds", "texts", "sw").out
+
+
 def test_the_file_of_a_new_language_is_written_once(desk: Desk) -> None:
+    own = desk.rounds / "text.toml"
+    own.write_text(own.read_text("utf-8") + '[page]\nread_by = "Ibu Contoh"\n', "utf-8")
     error = desk.refused("rounds", "texts", "sw")
     assert "text.toml: exists already" in error
     assert "--to FILE" in error

@@ -31,6 +31,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "campaign.md"
 WORDS = {
     "N": r"(?:[\d,]+|N)", "ROUND": r"(?!ROUND)[\w-]+", "FILE": r"[\w.-]+", "KIND": r"\w+",
     "DATE": r"\d{4}-\d\d-\d\d", "MODEL": r"[\w/-]+", "FOLDER": r"7-release/[\d.]+", "…": ".+",
+    "LANGUAGE": r"[a-z-]+", "FIELDS": r"(?:institution|contact)(?: and contact)?",
     "answers": "answers?", "items": "items?", "have": "(?:have|has)", "are": "(?:are|is)",
 }  # fmt: skip
 """What a word of the table may be in a line."""
@@ -240,6 +241,8 @@ def test_from_a_pilot_to_the_real_rounds(forked: Any, tmp_path: Path) -> None:
     campaign.at("the items of a pilot have no labels")
     campaign.label("pilot-validation")
     campaign.at("a pilot is labelled")
+    set_to(desk.root, "pay_write = 0.0", "pay_write = 0.5")
+    campaign.at("a pilot is labelled, and the pay is set")
     times = ("--write-seconds", 60, "--label-seconds", 20)
     desk.does("rounds", "plan", "--budget", 100, "--floor", 10, *times)
     campaign.write("w")
@@ -290,6 +293,41 @@ def test_published_labels_that_are_too_few(forked: Any, tmp_path: Path) -> None:
     (of,) = re.findall(r"--of (\w+)", campaign.line())
     campaign.desk.open("validation", "v", "--of", of)
     campaign.at("nobody has the tables")
+
+
+def test_texts_and_study_come_before_a_round(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", items=1)
+    campaign, own = Campaign(desk), desk.rounds / "text.toml"
+    desk.say("terms", "select")
+    for language in ("sw", "en"):
+        words = desk.root / "1-terms" / "jobs.txt"
+        old = "en" if language == "sw" else "sw"
+        set_to(desk.root, f'language = "{old}"', f'language = "{language}"')
+        words.write_text(words.read_text("utf-8").replace(f": {old}", f": {language}"), "utf-8")
+        desk.say("terms", "select")
+        if language == "sw":
+            campaign.at("no texts are shipped in the language")
+            assert "sw" in desk.refused("rounds", "open", "intrasentence", "--platform", "files")
+            desk.does("rounds", "texts", "sw")
+            campaign.at("texts in the language are begun")
+            own.unlink()
+            campaign.at("no texts are shipped in the language")
+    campaign.at("the texts do not name who asks")
+    desk.refused("rounds", "open", "intrasentence", "--platform", "files")
+    own.write_text('[study]\ninstitution = "the Academy"\n', "utf-8")
+    campaign.at("the texts do not name who asks")
+    own.write_text("[study", "utf-8")
+    assert "text.toml" in campaign.line()
+    own.write_text('[study]\ninstitution = "the Academy"\ncontact = "a@b.invalid"\n', "utf-8")
+    campaign.at("terms are selected")
+    # Each command that the line names works as it is.
+    _, _, plan = campaign.line().partition("curation rounds plan ")
+    given = plan.split(" (")[0].replace("AMOUNT", "15").replace(" N", " 100").replace(" S", " 60")
+    desk.does("rounds", "plan", *given.split())
+    desk.does("rounds", "ethics")
+    set_to(desk.root, "pay_write = 0.0", "pay_write = 0.5")
+    campaign.at("terms are selected, and the pay is set")
+    desk.does("rounds", "plan", "--budget", 100)
 
 
 def test_before_there_are_terms(forked: Any, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records, writing
 from curation.formats.table_words import languages, nearest
+from curation.formats.toml_files import read_toml
 from curation.records import (
     KINDS,
     ROUND_KINDS,
@@ -52,6 +53,10 @@ def caps_of(settings: RoundSettings, work: Work) -> Caps:
     return Caps(*(int(getattr(settings, f"{name}_{work}")) for name in CAP_NAMES))
 
 
+NEEDED_FACTS = ("institution", "contact")
+"""The facts of the study without which nobody can consent."""
+
+
 def warn_of_caps(campaign: Campaign, status: "RoundStatus", *, reporter: Reporter = QUIET) -> None:
     """Say if a round needs more people than the campaign knows, because of its caps."""
     from curation.rounds.allocation import least_people
@@ -85,6 +90,8 @@ def write_skeleton(
 ) -> Path:
     """Write the file in which a team translates the texts for annotators into a new language.
 
+    Facts of the study in ``2-rounds/text.toml`` are kept, if that is all that is in the file.
+
     Args:
         campaign: the campaign.
         language: the code of the language.
@@ -96,18 +103,64 @@ def write_skeleton(
     """
     from curation.rounds.translating import skeleton
 
-    path = to or own_texts(campaign)
+    path, study = to or own_texts(campaign), dict[str, str]()
     if path.exists():
-        raise CurationError(f"{path}: exists already", "give another file with --to FILE")
+        if to or read_toml(path, fix="see docs/rounds.md").keys() - {pages.STUDY}:
+            raise CurationError(f"{path}: exists already", "give another file with --to FILE")
+        study = dict(pages.read_own(language, path).get(pages.STUDY, {}))
     if like and nearest(like) is None:
         raise CurationError(
             f"no texts in the language {like!r} are shipped", f"use one of {', '.join(languages())}"
         )
-    text = skeleton(language, like=like)
+    text = skeleton(language, like=like, study=study)
     path.parent.mkdir(parents=True, exist_ok=True)
     with writing(path) as file:
         file.write(text.encode())
     return path
+
+
+def preview_texts(campaign: Campaign, to: Path) -> tuple[pages.Lacking, list[Path]]:
+    """Write the instructions of each kind of round, with English where a text lacks.
+
+    Args:
+        campaign: the campaign.
+        to: the folder of the pages.
+
+    Returns:
+        The texts that are still to be written, and the pages.
+
+    Raises:
+        CurationError: the campaign's own texts are damaged, or have a key that is not known.
+    """
+    language, own = campaign.settings.campaign.language, own_texts(campaign)
+    kinds: tuple[RoundKind, ...] = ("review", *KINDS, "validation")
+    made = []
+    shown = pages.texts(language, own, english=True)
+    for kind in kinds:
+        made.append(to / f"texts-{kind}.html")
+        with writing(made[-1]) as file:
+            file.write(pages.page(kind, shown, language=language).encode())
+    return pages.lacking(language, own), made
+
+
+def before_rounds(campaign: Campaign) -> str:
+    """What the team has to write before a round can be opened; empty if nothing is missing."""
+    language, own = campaign.settings.campaign.language, own_texts(campaign)
+    command, place = f"curation rounds texts {language}", campaign.relative(own)
+    try:
+        lacks = pages.lacking(language, own)
+        if lacks.left and not lacks.begun:
+            return command
+        if lacks.left:
+            many = amount(len(lacks.left), "text")
+            return f"write the {many} that {place} still lacks ({command} shows them)"
+        missing = pages.missing_facts(new_texts(campaign, 0))
+    except CurationError as error:
+        return f"{error.what}; {error.fix}"
+    names = [name for name in NEEDED_FACTS if name in missing]
+    if names and campaign.settings.rounds.consent:
+        return f"write {' and '.join(names)} into [study] of {place}"
+    return ""
 
 
 def shown_texts(campaign: Campaign, round: Round) -> dict[str, Any]:

@@ -167,7 +167,7 @@ def plan_round(
 def _check_study(campaign: Campaign, empty: Sequence[str], reporter: Reporter) -> None:
     """Check that people learn who asks them, and whom to tell that they withdraw."""
     place = f"{campaign.relative(round_status.own_texts(campaign))}, [study]"
-    missing = [name for name in ("institution", "contact") if name in empty]
+    missing = [name for name in round_status.NEEDED_FACTS if name in empty]
     if missing and campaign.settings.rounds.consent:
         raise CurationError(
             f"{place}: the texts for annotators do not name {' and '.join(missing)}, so nobody can "
