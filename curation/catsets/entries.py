@@ -184,9 +184,11 @@ def our_label(value: Any, given: Mapping[str, str], order: Sequence[str] = ()) -
 
     >>> our_label(0, {}, GOLD_ORDER), our_label("estereotipo", {"estereotipo": "stereotype"})
     ('anti-stereotype', 'stereotype')
-    >>> our_label(7, {}, GOLD_ORDER), our_label("Anti_Stereotype", {})
-    (7, 'anti-stereotype')
+    >>> our_label(7, {}, GOLD_ORDER), our_label("Anti_Stereotype", {}), our_label(["unrelated"], {})
+    (7, 'anti-stereotype', 'unrelated')
     """
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         if key_of(value) in given:
             return given[key_of(value)]
@@ -198,13 +200,16 @@ def our_label(value: Any, given: Mapping[str, str], order: Sequence[str] = ()) -
     return value
 
 
-def our_votes(labels: Any, given: Mapping[str, str], order: Sequence[str] = ()) -> Any:
+def our_votes(
+    labels: Any, given: Mapping[str, str], order: Sequence[str] = (), voter: str = ""
+) -> Any:
     """The votes of a sentence as a list of objects, with the labels in our words.
 
     Args:
         labels: a list of objects, an object of lists, or either as JSON; anything else is kept.
         given: as for ``our_label``.
         order: as for ``our_label``.
+        voter: the field that says who gave a vote, if it is not ``human_id``.
 
     >>> our_votes({"label": [1], "human_id": ["p1"]}, {}, LABEL_ORDER)
     [{'label': 'stereotype', 'human_id': 'p1'}]
@@ -215,12 +220,14 @@ def our_votes(labels: Any, given: Mapping[str, str], order: Sequence[str] = ()) 
         labels = labels if rows is None else rows
     if not isinstance(labels, list):
         return labels
-    return [
-        {**vote, "label": our_label(vote["label"], given, order)}
-        if isinstance(vote, dict) and "label" in vote
-        else vote
-        for vote in labels
-    ]
+    votes = []
+    for vote in labels:
+        if isinstance(vote, dict) and "label" in vote:
+            vote = {**vote, "label": our_label(vote["label"], given, order)}
+        if isinstance(vote, dict) and voter in vote:
+            vote = {**vote, "human_id": vote[voter]}
+        votes.append(vote)
+    return votes
 
 
 def rows_of_lists(columns: Mapping[str, Any]) -> list[Fields] | None:

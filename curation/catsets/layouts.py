@@ -100,7 +100,13 @@ class Reading:
 
     def votes(self, value: Any, order: Sequence[str] = ()) -> Any:
         """The votes of a sentence, with labels in our words."""
-        return our_votes(value, self.labels, self.part.classes.get("label") or order)
+        classes = self.part.classes.get("label") or order
+        return our_votes(value, self.labels, classes, self.voter)
+
+    @property
+    def voter(self) -> str:
+        """The field of a vote that says who gave it, if the mapping file names one."""
+        return self.mapping.columns.get("human_id", "") if self.mapping else ""
 
 
 class Layout(NamedTuple):
@@ -163,7 +169,7 @@ def _listed(reading: Reading) -> Iterator[RawItem]:
     inner = {name: column for name, column in inner.items() if name in (*IN_SENTENCES, "id")}
     reading.names.update({n: column for n, column in inner.items() if n in IN_SENTENCES})
     for (where, values), sentences in zip(reading.part.rows, lists, strict=True):
-        if reading.part.whole and not reading.labels:
+        if reading.part.whole and not reading.labels and not reading.voter:
             yield RawItem(where, reading.fields(values), sentences, _own(values))
             continue
         if isinstance(sentences, list):

@@ -6,7 +6,7 @@ whatever its container), ``formats`` (packed, Parquet and text tables) and ``fil
 """
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,9 @@ def read_dataset(path: Path, content: tuple[list[Part], Any] | None = None) -> D
             in it is known; the message names the file, the place and the fix.
     """
     mapping = read_mapping(path) if path.suffix.lower() == ".toml" else None
+    if mapping and mapping.raters:
+        why = "is of a table of answers, and not of a set of CATs"
+        raise mapping_error(path, ["raters"], why, "use «curation import answers»")
     entries: list[Entry] = []
     layouts: dict[str, None] = {}
     files_of: dict[str, list[str]] = {}  # each note, and the files that it is true of
@@ -129,6 +132,7 @@ def _read(
     parts, curation = content or read_parts(file, named=named)
     layout, notes, entries, ordered = "", [], [], []
     for part in parts:
+        _take_out(part, named or ())
         names = resolve(part.columns(), mapping.columns if mapping else None)
         if "kind" not in names and (column := type_column(part, mapping.kinds if mapping else {})):
             names["kind"] = column
@@ -136,6 +140,7 @@ def _read(
         if not part.rows and (part.kind or not part.header):
             continue
         _check_columns(path, reading)
+        _refuse_objects(reading)
         chosen = layout_of(reading)
         raw_items = list(chosen.read(reading))
         if not part.whole:
@@ -161,6 +166,30 @@ def _read(
 # --- columns --------------------------------------------------------------------------------------
 
 
+def _take_out(part: Part, columns: Iterable[str]) -> None:
+    """Make columns of fields inside objects: ``gold.label`` of ``{"gold": {"label": …}}``."""
+    for column in columns:
+        outer, dot, name = column.partition(".")
+        for row in part.rows if dot else ():
+            own = row.values.get(outer)
+            if column not in row.values and isinstance(own, dict) and name in own:
+                row.values[column] = own[name]
+
+
+def _refuse_objects(reading: Reading) -> None:
+    """Refuse rows that have an object where a text is expected."""
+    for name in (*_NEEDED, "gold_label", "sentence") if not reading.part.whole else ():
+        values = (reading.get(row.values, name) for row in reading.part.rows)
+        value = next((value for value in values if value is not None), None)
+        if isinstance(value, dict):
+            own, field = reading.names[name], resolve(value).get(name, "…")
+            line = f'[columns] {name} = "{own}.{field}"'
+            raise CurationError(
+                f"{reading.path}: «{own}» is an object, not a text; it has {listed(list(value))}",
+                f"write a mapping file with the field that is meant: {line}",
+            )
+
+
 def _check_columns(path: Path, reading: Reading) -> None:
     """Refuse a mapping file that names columns that the file does not have."""
     if reading.mapping is None:
@@ -168,6 +197,8 @@ def _check_columns(path: Path, reading: Reading) -> None:
     columns = reading.part.columns()
     inside = _columns_in_sentences(reading)
     for name, column in reading.mapping.columns.items():
+        if name == "human_id":  # a field of votes
+            continue
         known = [*columns, *(inside if name in IN_SENTENCES else ())]
         if column in known:
             continue
@@ -204,7 +235,7 @@ def _check_needed(reading: Reading, raw_items: Sequence[RawItem]) -> None:
             f'write a mapping file: [columns] {name} = "their name"'
             + (', or domain = "one for all"' if name == "domain" else ""),
         )
-    used = {plain(column) for column in reading.names.values()}
+    used = {plain(c) for column in reading.names.values() for c in (column, column.split(".")[0])}
     others = [c for c in reading.part.columns() if c and plain(c) not in {*used, *INDEX}]
     if others:
         reading.notes.append(f"columns that are not used: {listed(others)}")

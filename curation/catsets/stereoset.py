@@ -153,11 +153,11 @@ def _cats(path: Path, dataset: Dataset) -> tuple[list[Cat], list[Entry]]:
     cats: list[Cat] = []
     entries: list[Entry] = []
     bad: list[tuple[str, CurationError]] = []
-    seen: dict[str, str] = {}
+    seen: dict[tuple[str, str], str] = {}
     for entry in dataset.entries:
         try:
             cat = _cat(entry)
-            names = (cat.id, *(a.id for a in cat.associations))
+            names = [("CAT", cat.id), *(("sentence", a.id) for a in cat.associations)]
             _check_new(names, seen, f"{entry.where} (id {cat.id})")
         except CurationError as error:
             bad.append((str(entry.item.get("id")), error))
@@ -251,12 +251,15 @@ def _is_label(value: Any) -> bool:
     return not isinstance(value, str | int) or value == "" or bool(read_label(str(value)))
 
 
-def _check_new(names: Iterable[str], seen: Mapping[str, str], place: str) -> None:
-    here: set[str] = set()
+def _check_new(
+    names: Iterable[tuple[str, str]], seen: Mapping[tuple[str, str], str], place: str
+) -> None:
+    """Refuse an id that is used twice among CATs, or among sentences."""
+    here: set[tuple[str, str]] = set()
     for name in names:
         if name in seen or name in here:
             raise CurationError(
-                f"{place}: the id {name} is already used in {seen.get(name, 'the same item')}",
+                f"{place}: the id {name[1]} is already used in {seen.get(name, 'the same item')}",
                 "make ids unique in the gold file",
             )
         here.add(name)

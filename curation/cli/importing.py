@@ -70,7 +70,8 @@ def answers(
     has the details.
 
     Options:
-        file (FILE): An .xlsx workbook, a CSV or a JSONL file.
+        file (FILE): An .xlsx workbook, a CSV or a JSONL file; or a file that names the raters'
+            columns.
         known_terms: Refuse items on terms that are not in the campaign.
     """
     opened = open_campaign(campaign)

@@ -35,7 +35,7 @@ def read_predictions(path: Path) -> Iterator[tuple[str, Any]]:
     for where, row in _lines(path) if suffix == ".jsonl" else _json(path):
         if not isinstance(row, dict) or "id" not in row or "score" not in row:
             raise CurationError(f"{where}: no «id» and «score»", _FORMATS)
-        yield str(row["id"]), row["score"]
+        yield str(row["id"]), _number(row["score"])
 
 
 def _json(path: Path) -> Iterator[tuple[str, Any]]:
@@ -73,10 +73,15 @@ def _csv(path: Path) -> Iterator[tuple[str, Any]]:
             raise CurationError(
                 f"{path} line {number}: no «id» and «score»", "complete the row, or delete it"
             )
-        try:
-            yield name, float(cell)
-        except ValueError:
-            yield name, cell
+        yield name, _number(cell)
+
+
+def _number(score: Any) -> Any:
+    """A score that is a number in quotation marks as that number; others as they are."""
+    try:
+        return float(score) if isinstance(score, str) else score
+    except ValueError:
+        return score
 
 
 def finite(score: Any) -> float | None:

@@ -5,6 +5,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,7 +57,7 @@ def read_csv(text: str, path: Path) -> tuple[list[str], Iterator[tuple[int, Fiel
 
     Cells keep their text. Rows without any text are left out. A row with fewer cells than columns
     lacks the last columns; cells beyond the columns are a list under ``""``. Columns without a name
-    are not in the rows.
+    are not in the rows, and Qualtrics' other rows of headings are left out.
 
     Args:
         text: the content of the file. It may begin with a line ``sep=;``; its cells have commas,
@@ -76,7 +77,23 @@ def read_csv(text: str, path: Path) -> tuple[list[str], Iterator[tuple[int, Fiel
         raise no_rows(path)
     columns = [name.strip() for name in names]
     check_columns(columns, f"{path} line {number}")
-    return columns, ((number, _row(columns, cells)) for number, cells in all_cells)
+    return columns, without_headings((number, _row(columns, cells)) for number, cells in all_cells)
+
+
+def without_headings(rows: Iterable[tuple[int, Fields]]) -> Iterator[tuple[int, Fields]]:
+    """Numbered rows without Qualtrics' second and third row of headings.
+
+    These have the texts of the questions, and objects such as ``{"ImportId": "QID1"}``.
+
+    >>> list(without_headings([(2, {"a": "Your id"}), (3, {"a": '{"ImportId": "a"}'})]))
+    []
+    """
+    left = iter(rows)
+    first = list(islice(left, 2))
+    cells = [str(cell) for _, row in first[1:] for cell in row.values() if cell]
+    if cells and all(cell.startswith('{"ImportId"') for cell in cells):
+        first = []
+    return chain(first, left)
 
 
 def _cells(reader: Any, path: Path, before: int) -> Iterator[tuple[int, list[str]]]:

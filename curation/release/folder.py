@@ -611,19 +611,19 @@ def read_version(path: Path, *, name: str = "") -> Version:
             "name the folder of a release, or a file of CATs",
         )
     cats: list[layout.PublishedCat] = []
-    place: dict[str, Path] = {}
+    place: dict[tuple[bool, str], Path] = {}  # of ids of CATs, and of those of sentences
     with_ids = []
     for file in files:
         own, has_ids = _cats(file, layout.split_of(file) or "test")
         with_ids.append(has_ids)
         for cat in own:
-            for id in (cat.id, *(option.id for option in cat.options)):
-                if id in place:
+            for key in ((True, cat.id), *((False, option.id) for option in cat.options)):
+                if key in place:
                     raise CurationError(
-                        f"{file}: the id {id} of CAT {cat.id} is already used in {place[id]}",
+                        f"{file}: the id {key[1]} of CAT {cat.id} is already used in {place[key]}",
                         "make ids unique in a version: delete what is there twice",
                     )
-                place[id] = file
+                place[key] = file
         cats += own
     terms = path / layout.TERMS
     sealed = committed(path) if is_folder and os.path.lexists(path / layout.SEALED) else []

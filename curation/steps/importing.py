@@ -3,21 +3,24 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from curation.campaign import Campaign
-from curation.catsets.entries import Dataset, sentences_of
+from curation.catsets.entries import Dataset, our_label, sentences_of
+from curation.catsets.mapping import mapping_error, read_mapping
 from curation.catsets.reading import read_dataset
 from curation.checks.lists import is_not_english
 from curation.files import CurationError, read_records
+from curation.formats.tables import listed
 from curation.formats.toml_files import toml_key
 from curation.records import Event, Fields, Person, Pitfall
 from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.archive import as_json
 from curation.rounds.answers.interpret import named, person_of
-from curation.rounds.answers.rows import text_of, understood
+from curation.rounds.answers.rows import column, text_of, understood
 from curation.rounds.answers.table_checks import check_columns, settle_dates, unused_columns
 from curation.settings import is_name
 from curation.steps import read, terms
@@ -29,6 +32,9 @@ from curation.text.rules import same_text
 from curation.text.times import Order
 from curation.text.wording import amount, some
 from curation.text.words import base
+
+if TYPE_CHECKING:
+    from curation.rounds.tables.reading import Table
 
 ALIKE_SHOWN = 5  # examples in a warning
 _FIX = (
@@ -179,6 +185,7 @@ def _read_published(campaign: Campaign, file: Path, reporter: Reporter) -> list[
     for note in dataset.notes:
         reporter.note(note)
     items = [entry.item for entry in dataset.entries]
+    _check_voters(file, items)
     if _has_votes_of_others(items):
         reporter.note(
             f"{file.name}: has votes and original targets. If people gave the votes to the texts "
@@ -206,6 +213,24 @@ def _warn_of_language(
         )
 
 
+def _check_voters(file: Path, items: Sequence[Fields]) -> None:
+    """Refuse a dataset of whose votes none says who gave it.
+
+    Raises:
+        CurationError: the votes have no ``human_id``.
+    """
+    given = (s.get("labels") for item in items for s in sentences_of(item))
+    votes = [v for lists in given if isinstance(lists, list) for v in lists if isinstance(v, dict)]
+    if not votes or any("human_id" in vote for vote in votes):
+        return
+    fields = list(dict.fromkeys(name for vote in votes for name in vote))
+    who = next((name for name in fields if column(name) == "annotator"), "…")
+    raise CurationError(
+        f"{file}: no vote has «human_id», which says who gave it; votes have {listed(fields)}",
+        f'write a mapping file with the field that has their ids: [columns] human_id = "{who}"',
+    )
+
+
 def _has_votes_of_others(items: Sequence[Fields]) -> bool:
     """Whether translated items have labels, which people may have given to other texts."""
     return any(
@@ -230,7 +255,8 @@ def import_answers(
 
     Args:
         campaign: the campaign.
-        file: the table: an .xlsx workbook, CSV or JSONL.
+        file: the table: an .xlsx workbook, CSV or JSONL; or a mapping file that names a table with
+            a column for each rater.
         round: the round that the answers belong to.
         known_terms: refuse items on terms that the campaign does not have.
         dates: what comes first in a date such as 3/4/2026; by default the other dates settle it.
@@ -242,7 +268,10 @@ def import_answers(
     """
     from curation.rounds.tables.reading import read_table
 
-    payloads, place = read_table(file, reporter.warn)
+    if file.suffix.lower() == ".toml":
+        payloads, place = _labels_by_rater(file, reporter)
+    else:
+        payloads, place = read_table(file, reporter.warn)
     if not payloads:
         raise CurationError(
             f"{file}: has a header and no rows", "check that this is the right file"
@@ -256,6 +285,40 @@ def import_answers(
     if unused := unused_columns(payloads, place.name, cells=place.cells):
         reporter.note(unused)
     return _import(campaign, round, "answers", payloads, known_only=known_terms, reporter=reporter)
+
+
+def _labels_by_rater(path: Path, reporter: Reporter) -> "Table":
+    """A table with a column for each rater as one with a row for each label.
+
+    The mapping file says which columns these are, and what their labels mean.
+    """
+    from curation.rounds.tables.reading import Table, read_table
+
+    mapping = read_mapping(path)
+    if others := sorted(mapping.model_fields_set - {"files", "raters", "labels"}):
+        why = "is not read for a table of answers, only files, raters and labels are"
+        raise mapping_error(path, [others[0]], why, "delete it")
+    if not mapping.raters or len(mapping.files) > 1:
+        name = "files" if mapping.raters else "raters"
+        why = "must name one table" if mapping.raters else "is missing"
+        fix = 'write the columns of the raters: raters = ["Ana", "Budi"]'
+        raise mapping_error(path, [name], why, "name one table" if mapping.raters else fix)
+    table, place = read_table(path.parent / mapping.files[0], reporter.warn)
+    names = {name for row in table for name in row}
+    for rater in mapping.raters:
+        if rater not in names:
+            why = f"{place.name} has no column «{rater}»; it has {listed(sorted(names))}"
+            raise mapping_error(path, ["raters"], why, "name columns of the table")
+    rows, numbers = list[Fields](), list[int]()
+    for number, row in zip(place.numbers or count(1), table, strict=False):
+        replaced = {name for name in row if column(name) in ("annotator", "label")}
+        rest = {name: row[name] for name in row.keys() - {*mapping.raters} - replaced}
+        for rater in mapping.raters:
+            if text_of(row, rater):
+                label = our_label(row[rater], mapping.labels)
+                rows.append(rest | {"annotator": rater, "label": label})
+                numbers.append(number)
+    return Table(rows, place._replace(numbers=numbers))
 
 
 def _import(

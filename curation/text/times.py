@@ -26,7 +26,12 @@ _CLOCK = (
     r"(?:(?P=gap)(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?"
 )
 _COMPACT = r"(?P<hour>\d\d)(?P<minute>\d\d)(?:(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?"
-_ZONE = r"(?: ?(?:Z|(?:UTC|GMT)? ?(?P<sign>[+-])(?P<ahead>\d\d?)(?::?(?P<more>\d\d))?|UTC|GMT))"
+_ZONES = {"UTC": 0, "GMT": 0, "PST": -8, "PDT": -7, "WIB": 7, "WITA": 8, "WIT": 9}
+"""Hours ahead of UTC, by the name of the zone; the last three are those of Indonesia."""
+_ZONE = (
+    r"(?: ?(?:Z|(?:UTC|GMT)? ?(?P<sign>[+-])(?P<ahead>\d\d?)(?::?(?P<more>\d\d))?"
+    rf"|(?P<zone>{'|'.join(_ZONES)})))"
+)
 
 
 def _pattern(date: str, clock: str = rf"{_CLOCK}(?: ?{_HALF})?") -> re.Pattern[str]:
@@ -48,12 +53,11 @@ _YEAR_LAST = _pattern(r"(?P<one>\d\d?)(?P<mark>[-/])(?P<two>\d\d?)(?P=mark)(?P<y
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?", re.ASCII)
 _SHORT_YEAR = re.compile(r"\d\d?([-/.])\d\d?\1\d\d(?!\d)", re.ASCII)
 _SPOKEN = re.compile(
-    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d?) (\d\d):(\d\d):(\d\d) ([A-Z]{3}) (\d{4})", re.ASCII
+    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d?) (\d\d):(\d\d):(\d\d) ([A-Z]{3,4}) (\d{4})", re.ASCII
 )
 _ELSEWHERE = (range(1300, 1600), range(2500, 2700))
 """Years of other calendars: the Islamic and Persian ones, and the Buddhist one."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_ZONES = {"UTC": 0, "GMT": 0, "PST": 8, "PDT": 7}  # hours to add
 
 
 @lru_cache(maxsize=10_000)
@@ -119,7 +123,7 @@ def moment(text: str, order: Order | None = None) -> datetime:
             name, day, hour, minute, second, zone, year = match.groups()
             month, clock = _MONTHS.index(name) + 1, (int(hour), int(minute), int(second))
             local = datetime(int(year), month, int(day), *clock, tzinfo=UTC)
-            return local + timedelta(hours=_ZONES[zone])
+            return local - timedelta(hours=_ZONES[zone])
     except OverflowError as error:
         raise ValueError(f"it is not a time ({error})") from None
     except KeyError as error:
@@ -131,7 +135,9 @@ def moment(text: str, order: Order | None = None) -> datetime:
     raise ValueError("it is not a time")
 
 
-_EXACT = re.compile(r":\d\d.*(?:Z|UTC|GMT|[A-Z]{3} \d{4}|[+-]\d\d?(?::?\d\d)?)$", re.ASCII)
+_EXACT = re.compile(
+    rf"[:.]\d\d.*(?:Z|{'|'.join(_ZONES)}|[A-Z]{{3,4}} \d{{4}}|[+-]\d\d?(?::?\d\d)?)$", re.ASCII
+)
 
 
 def is_exact(text: str) -> bool:
@@ -201,7 +207,9 @@ def _built(match: re.Match[str], month: int, day: int) -> datetime:
             raise ValueError("a 12-hour clock has the hours 1 to 12")
         hour = hour % 12 + _HALVES[half.replace(".", "").lower()]
     zone = UTC
-    if part["sign"]:
+    if name := part.get("zone"):
+        zone = timezone(timedelta(hours=_ZONES[name.upper()]))
+    elif part["sign"]:
         hours, minutes = int(part["ahead"]), int(part["more"] or 0)
         ahead = timedelta(hours=hours, minutes=minutes)
         zone = timezone(-ahead if part["sign"] == "-" else ahead)

@@ -13,6 +13,8 @@ from curation.formats.table_words import read_label
 from curation.records import FlagName, Gold, Kind, Task, Value
 
 LONGEST_ID = 200
+NTH = "\x1f"
+"""Before a number: the item's association of that number, in a table that does not name it."""
 LONGEST_TEXT = 10_000  # characters; about 100 times a usual sentence
 
 
@@ -35,7 +37,8 @@ class Option(NamedTuple):
 
 
 class Mark(msgspec.Struct, gc=False):
-    """One label of an answer; ``association`` is an id or the association's text.
+    """One label of an answer; ``association`` is an id, the association's text, or its number
+    after ``NTH``.
 
     ``problem`` is the reason code and a sentence if the label itself is unusable.
     """

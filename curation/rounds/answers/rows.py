@@ -15,6 +15,7 @@ from curation.records import GOLD_COLUMNS, KINDS, Event
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
     LONGEST_ID,
+    NTH,
     Given,
     Mark,
     Option,
@@ -149,6 +150,9 @@ def values(payload: Mapping[str, Any], headings: Headings) -> dict[str, Any]:
     for meaning, name in headings.others:
         if row[meaning] is None or row[meaning] == "":
             row[meaning] = composed(payload[name])
+    for meaning in CHOSEN & row.keys():  # some tools write every choice as a list
+        if isinstance(row[meaning], list) and len(row[meaning]) == 1:
+            row[meaning] = composed(row[meaning][0])
     return row
 
 
@@ -260,6 +264,11 @@ def missing_columns(columns: Collection[str]) -> list[str]:
     if "label" not in columns:
         needed[-1:] = [f"association_{n}" for n in PARTS if f"label_{n}" in columns]
     return [name for name in needed if name not in columns]
+
+
+def is_potato(names: Iterable[str]) -> bool:
+    """Whether a table has columns as Potato writes them: a column for each value."""
+    return any(":::" in name for name in names)
 
 
 def used_columns(columns: Collection[str]) -> set[str]:
@@ -387,7 +396,8 @@ def _labels(
     sent, round, position, _ = place
     for index, end in enumerate(ends):
         try:
-            association = need(row, f"association{end}").strip()
+            at = end[1:] if f"association{end}" not in row and is_potato(event.payload) else ""
+            association = f"{NTH}{at}" if at else need(row, f"association{end}").strip()
             value = need_label(row, f"label{end}")
             # An answer without an id is identified by its content: it stays the same if the table
             # is exported again with more columns or in another order.

@@ -1,12 +1,14 @@
 """Checks of a whole table before any of it is kept: its columns, tasks, dates and people."""
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from curation.files import CurationError
-from curation.formats.table_words import Words
+from curation.formats.table_words import Words, read_label
 from curation.formats.tables import listed
 from curation.records import RoundKind
 from curation.rounds.answers import forms, rows
@@ -35,18 +37,71 @@ def check_columns(
         CurationError: a column is missing that every such table needs.
     """
     names = _headings(table)
+    refuse_full_json(names, where)
     columns = rows.columns_of(names, of_tasks=False)
     numbered = [f"label_{n}" for n in rows.PARTS]
-    if missing := rows.missing_columns(columns):
+    missing = rows.missing_columns(columns)
+    unnamed = [f"association_{n}" for n in rows.PARTS if f"label_{n}" in columns]
+    if unnamed and missing == unnamed and rows.is_potato(names):
+        return (
+            f"{where}: no column {', '.join(unnamed)}; label_1 is taken for the first text of each "
+            "item in items.jsonl, label_2 for the second, and so on"
+        )
+    if missing:
+        _refuse_raters(table, names, columns, where)
         raise CurationError(
             f"{where}: no column {', '.join(missing)}; it has {listed(names)}"
             + _did_you_mean([*missing, *rows.VALIDATORS, *numbered], names, cells),
             f"a writers' table has {', '.join(rows.WRITERS)}; a validators' table has "
-            f"{', '.join(rows.VALIDATORS)}, or association_1, label_1 to association_3, label_3",
+            f"{', '.join(rows.VALIDATORS)}, or association_1, label_1 to association_3, label_3; "
+            "if each rater has a column, see «A column for each rater» in docs/tables.md",
         )
     if not rows.has_label_columns(columns) or "label" in columns:
         return ""
     return _incomplete([name for name in numbered if name not in columns], names, where, cells)
+
+
+def refuse_full_json(names: Collection[str], where: str) -> None:
+    """Refuse Label Studio's full JSON, whose answers are nested.
+
+    Raises:
+        CurationError: these are its columns.
+    """
+    if {"annotations", "data", "predictions"} <= {*names}:
+        raise CurationError(
+            f"{where}: is Label Studio's full JSON",
+            "export it from Label Studio as JSON_MIN or CSV, and import that file",
+        )
+
+
+def _refuse_raters(
+    table: Sequence[Mapping[str, Any]], names: Iterable[str], columns: Collection[str], where: str
+) -> None:
+    """Refuse a table that seems to have a column for each rater, and say how it is read.
+
+    Raises:
+        CurationError: columns that are not used have labels and nothing else.
+    """
+    if "annotator" in columns:
+        return
+    # label_1 to label_3 are one person's labels of three texts, unless each row has one text.
+    others = {"label"} if "association" in columns else {"label", *forms.LABELS}
+    raters = []
+    for name in names:
+        cells = {text for row in table if (text := rows.text_of(row, name))}
+        if rows.column(name) not in others and cells and all(map(read_label, cells)):
+            raters.append(name)
+    lacking = [name for name in ("item_id", "association") if name not in columns]
+    if not raters or (lacking and len(raters) < 2):
+        return
+    path, lines = Path(where.partition(" sheet ")[0]), json.dumps(raters, ensure_ascii=False)
+    more = f"; and name the columns {', '.join(lacking)}" if lacking else ""
+    raise CurationError(
+        f"{where}: {listed(raters)} have labels, and no column says who gave them",
+        f"if each is the column of a rater, write a file {path.stem}.toml with the lines files = "
+        f"[{json.dumps(path.name, ensure_ascii=False)}] and raters = {lines}, and import that"
+        f"{more}",
+    )
 
 
 def check_answers(

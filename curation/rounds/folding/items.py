@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from curation.checks.content import gist
 from curation.records import Association, Correction, Item, Kind
-from curation.rounds.answers.parsed import Written, unexpected
+from curation.rounds.answers.parsed import NTH, Written, unexpected
 from curation.rounds.answers.rows import whole_sentence
 from curation.rounds.folding.gate import Gate, Rules
 from curation.text.item_form import attribute, check_item, fill, filler
@@ -51,7 +51,7 @@ def fold_items(written: Iterable[tuple[str, Written]], gate: Gate) -> Items:
     """
     result, rules = Items({}, {}, set()), gate.rules
     known_terms = frozenset(rules.terms.values())
-    owner: dict[str, str] = {}
+    owner: dict[tuple[bool, str], str] = {}  # of ids of items, and of those of associations
     contents: dict[tuple[str, ...], str] = {}
     likes: dict[tuple[Kind, str], tuple[list[str], list[str]]] = {}
     for round, answer in written:
@@ -70,16 +70,17 @@ def fold_items(written: Iterable[tuple[str, Written]], gate: Gate) -> Items:
                 continue
             content = (answer.kind, answer.domain, *map(same_text, (answer.target, answer.context)))
             content += tuple(sorted(same_text(option.sentence) for option in answer.options))
-            clash = next((i for i in ids if i in owner), None)
+            own = [(n == 0, id) for n, id in enumerate(ids)]
+            clash = next((i for i in own if i in owner), None)
             texts, names = likes.setdefault((answer.kind, term), ([], []))
             meant = [o.sentence for o in answer.options if o.intent != "unrelated"]
             text = gist(answer.context, meant)
             like = None
             if content in contents:
                 problem = "duplicate_item", f"the same as item {contents[content]}"
-            elif clash is not None or len(set(ids)) < len(ids):
+            elif clash is not None or len(set(own)) < len(own):
                 place = owner[clash] if clash else ids[0]
-                problem = "clashing_id", f"{clash or ids[0]} is already in {place}"
+                problem = "clashing_id", f"{clash[1] if clash else ids[0]} is already in {place}"
                 result.clashing.add((round, answer.place.position))
             elif rules.near is not None and not published:
                 like = rules.near(texts, text)
@@ -96,7 +97,7 @@ def fold_items(written: Iterable[tuple[str, Written]], gate: Gate) -> Items:
             gate.refuse(round, answer, "bad_value", unexpected(error))
             continue
         contents[content] = ids[0]
-        owner.update(dict.fromkeys(ids, ids[0]))
+        owner.update(dict.fromkeys(own, ids[0]))
         texts.append(text)
         names.append(ids[0])
         result.known[known.item.id] = known
@@ -228,4 +229,5 @@ def _known(item: Item, answer: Written) -> Known:
             if before.setdefault(association.id, seen) != seen:
                 before[association.id], changed[association.id] = seen, version.version
     names |= {association.id: association.id for association in item.associations}
+    names |= {f"{NTH}{n}": association.id for n, association in enumerate(item.associations, 1)}
     return Known(item, names, changed)

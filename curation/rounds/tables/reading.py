@@ -29,7 +29,14 @@ from openpyxl.xml.functions import fromstring
 from curation.files import CurationError, open_input, parsed_json, read_text
 from curation.formats.packed import CUT_OFF, DAMAGE, HEAD, WORKBOOK, kind_of
 from curation.formats.table_words import Words
-from curation.formats.tables import check_width, doubled, read_csv, read_json_lines, restored
+from curation.formats.tables import (
+    check_width,
+    doubled,
+    read_csv,
+    read_json_lines,
+    restored,
+    without_headings,
+)
 from curation.rounds.answers.archive import as_json
 from curation.rounds.answers.rows import columns_of
 from curation.text.times import is_plausible
@@ -677,7 +684,8 @@ def _read(path: Path, book: Workbook, peeked: _Peeked, warn: Warn, columns: Colu
         warn(f"{place}: cells in columns without a heading are not read: {some(outside, SHOWN)}")
     if hidden:
         warn(f"{place}: hidden rows are read, too: {some(map(str, hidden), SHOWN)}")
-    return Table(rows, TablePlace(place, numbers, places))
+    kept = list(without_headings(zip(numbers, rows, strict=True)))
+    return Table([row for _, row in kept], TablePlace(place, [n for n, _ in kept], places))
 
 
 def _text(cell: Cell, meaning: str, book: Workbook) -> tuple[str, str]:

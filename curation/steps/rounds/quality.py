@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from curation.rounds.quality import PersonQuality
 
 
+WITHDRAWN = ("CONSENT_REVOKED", "DATA_EXPIRED")
+"""What Prolific writes in the place of a person's data that it does not give."""
+
+
 class Quality(NamedTuple):
     """The people of a round, or of all rounds.
 
@@ -133,6 +137,8 @@ def read_groups(campaign: Campaign) -> dict[str, str]:
         who, group = (str(row.get(heads[name]) or "").strip() for name in ("annotator", "group"))
         if not who or not group:
             raise CurationError(f"{path} line {line}: annotator or group is empty", "fill in both")
+        if group.upper() in WITHDRAWN:
+            continue
         if who not in known:
             name = standing.pseudonyms(standing.read_key(campaign.settings.campaign.id))(who)
             others = (platform.named(who) for platform in platforms if name not in known)

@@ -533,6 +533,7 @@ def read_answers(
     Raises:
         CurationError: it cannot be read, has no rows, or has no column task_id or annotator.
     """
+    from curation.rounds.answers.table_checks import refuse_full_json
     from curation.rounds.tables.reading import read_table
 
     table = read_table(file, reporter.warn, words)
@@ -541,6 +542,7 @@ def read_answers(
             f"{file}: has a header and no rows", "check that this is the right file"
         )
     names = list({name: None for row in table.rows for name in row if name})
+    refuse_full_json(names, table.place.name)
     columns = columns_of(names, words)
     missing = [name for name in ("task_id", "annotator") if name not in columns]
     if missing:

@@ -103,10 +103,10 @@ def test_a_label_is_for_its_text_in_both_forms() -> None:
 
 
 def test_numbers_and_lists_of_a_row_stay_as_they_are() -> None:
-    assert file_row({"seconds": 5.0, "label_1": None, "flags": ["a"]}) == {
+    assert file_row({"seconds": 5.0, "label_1": None, "flags": ["a", "b"]}) == {
         "seconds": 5.0,
         "label_1": None,
-        "flags": ["a"],
+        "flags": ["a", "b"],
     }
 
 
