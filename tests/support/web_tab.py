@@ -89,7 +89,7 @@ class Tab:
         raise AssertionError(self.kept())
 
     def close(self) -> None:
-        assert self.errors == []
+        assert self.errors == [], self.errors
         self.context.close()
 
 

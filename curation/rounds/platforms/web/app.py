@@ -8,11 +8,19 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import (
+    FileResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -56,6 +64,7 @@ def make_app(store: Store, services: Services) -> Starlette:
             page("/r/{round}/link", "link", own.link),
             page("/r/{round}/training", "training", own.training, own.trained),
             page("/r/{round}/next", "next", None, own.next),
+            page("/r/{round}/ahead", "ahead", None, own.ahead),
             page("/r/{round}/check", "check", None, own.check),
             page("/r/{round}/pause", "pause", own.pause),
             page("/r/{round}/done", "done", own.done),
@@ -63,10 +72,12 @@ def make_app(store: Store, services: Services) -> Starlette:
             page("/r/{round}/t/{task}/skip", "skip", None, own.skip),
             *OwnerPages(site).routes(),
             Route("/health", lambda request: PlainTextResponse("ok"), name="health"),
+            # At the root, because a worker serves only what is below its own address.
+            Route("/worker.js", lambda request: FileResponse(HERE / "static" / "worker.js")),
             Mount("/static/look", StaticFiles(directory=shipped("data", "pages"))),
             Mount("/static", StaticFiles(directory=HERE / "static"), name="static"),
         ],
-        middleware=[Middleware(Safe)],
+        middleware=[Middleware(Safe), Middleware(GZipMiddleware, compresslevel=6)],
         exception_handlers={HTTPException: site.not_found},
     )
 
@@ -329,6 +340,16 @@ class Pages:
             address = f"/r/{plan.name}/t/{shown.id}"
         address += f"?note={note}" if note else ""
         return JSONResponse({"go": address}) if visit.wants_json else RedirectResponse(address, 303)
+
+    def ahead(self, visit: Visit) -> Response:
+        """Where the tasks are that the person holds, and a few more for a time offline."""
+        plan = self.site.plan(visit)
+        ids = (
+            []
+            if self._before(visit, plan)
+            else self.store.ahead(visit.who, plan.name, at=visit.now)
+        )
+        return JSONResponse({"pages": [f"/r/{quote(plan.name)}/t/{quote(id)}" for id in ids]})
 
     def task(self, visit: Visit) -> Response:
         """The page of a task that the person was given."""

@@ -46,6 +46,7 @@ SECONDS: dict[RoundKind, int] = {
     "neutral": 60,
 }
 """How long a task takes about, to tell people before they begin."""
+ADDRESSES = re.compile(r"https?://[^\s<>\"]*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 WORDS = tuple(GOLD_COLUMNS)
 BESIDE_GAP = (
     *("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "HALFWIDTH", "FULLWIDTH"),
@@ -444,8 +445,19 @@ def instructions(plan: Plan, *, only: Sequence[str] = ()) -> list[tuple[str, lis
 
 
 def marked(line: str) -> Markup:
-    """A line of a text as HTML, as from ``pages.marked``; what is HTML already stays."""
-    return line if isinstance(line, Markup) else Markup(pages.marked(line))  # noqa: S704
+    """A line of a text as HTML, as from ``pages.marked``, with links; what is HTML already stays.
+
+    >>> str(marked("Write to *a@b.example*."))
+    'Write to <i><a href="mailto:a@b.example" dir="ltr">a@b.example</a></i>.'
+    """
+    if isinstance(line, Markup):
+        return line
+    return Markup(ADDRESSES.sub(_link, pages.marked(line)))  # noqa: S704
+
+
+def _link(address: re.Match[str]) -> str:
+    to = address[0] if "://" in address[0] else f"mailto:{address[0]}"
+    return f'<a href="{to}" dir="ltr">{address[0]}</a>'
 
 
 def chip(texts: Mapping[str, Any]) -> Markup:
@@ -533,8 +545,3 @@ def study_code(store: Store, round: str, outcome: str) -> str:
     """
     digest = bytes.fromhex(store.digest("study", round, outcome))
     return base64.b32encode(digest).decode()[:10]
-
-
-def drafts_key(secret: str) -> str:
-    """Under which key a person's browser keeps drafts; it does not tell who they are."""
-    return sha256(f"drafts\x1f{secret}".encode()).hexdigest()[:20]

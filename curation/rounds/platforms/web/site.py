@@ -31,6 +31,7 @@ from curation.rounds.platforms.web.store import (
     Person,
     Plan,
     Store,
+    drafts_key,
 )
 
 HERE = Path(__file__).parent
@@ -64,6 +65,8 @@ class Visit(NamedTuple):
         cookie: the session's cookie; in a browser without one a new one, which the page sets.
         person: the person of the session; None if there is none.
         now: the seconds since 1970.
+        gone: the ``drafts_key`` of somebody who was erased, or is out, while this browser was
+            theirs. It deletes what it keeps of them.
     """
 
     request: Request
@@ -71,6 +74,7 @@ class Visit(NamedTuple):
     cookie: str
     person: Person | None
     now: float
+    gone: str = ""
 
     @property
     def wants_json(self) -> bool:
@@ -190,7 +194,8 @@ class Site:
     def _visit(self, request: Request, form: Form) -> Visit:
         cookie = request.cookies.get(cookie_name(request), "")
         person = self.store.session(cookie) if cookie else None
-        visit = Visit(request, form, cookie, person, self.services.now())
+        gone = self.store.erased(cookie) if cookie and not person else ""
+        visit = Visit(request, form, cookie, person, self.services.now(), gone)
         if request.method == "POST" and not self._is_own(visit):
             raise Refusal(403, "forged") if person or not cookie else Refusal(401, "signed_out")
         return visit
@@ -213,7 +218,8 @@ class Site:
             person = visit.person
             always = name in ("me", "help", "leave")
             if person and not always and self.services.is_out(person.pseudonym):
-                raise Refusal(403, "out")
+                key = drafts_key(self.store.secret_of(person.id))
+                return self.refused(visit._replace(gone=key), Refusal(403, "out"))
             return handler(visit)
         except Refusal as refusal:
             return self.refused(visit, refusal)
@@ -293,7 +299,8 @@ class Site:
                 "language": plan.language if plan else "en",
                 "direction": shown["page"]["direction"],
                 "csrf": self.store.csrf(cookie),
-                "drafts_key": forms.drafts_key(self.store.secret_of(person.id)) if person else "",
+                "drafts_key": drafts_key(self.store.secret_of(person.id)) if person else "",
+                "gone": visit.gone,
                 "person": person,
                 "plan": plan,
                 "note": note if note in NOTES else "",

@@ -43,6 +43,8 @@ LEAST_FREE = 64 * 2**20
 WAIT = 30.0
 """How many seconds a change waits for another one."""
 
+AHEAD = 3
+"""How many tasks a person holds at most, besides the one at hand, for a time without a network."""
 JOINS_AGAIN = 120.0
 """For how many seconds a consent form that comes again is that of the same person."""
 
@@ -513,6 +515,7 @@ class Store:
     def erase(self, pseudonym: str) -> int:
         """Erase a person: answers, consent, name and sessions; their link is dead.
 
+        Their browsers then delete what they keep, see ``erased``.
         Tasks on what they wrote are no longer given out, and lose their words.
 
         Returns:
@@ -528,6 +531,13 @@ class Store:
                 "WHERE pseudonym = ? AND form = 'answer'"
             )
             count = db.execute(counted, (pseudonym,)).fetchone()[0]
+            theirs = db.execute(
+                "SELECT key, person FROM sessions JOIN people ON people.id = person "
+                "WHERE pseudonym = ?",
+                (pseudonym,),
+            ).fetchall()
+            rows = [(f"erased {key}", drafts_key(self.secret_of(id))) for key, id in theirs]
+            db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
             db.execute("DELETE FROM people WHERE pseudonym = ?", (pseudonym,))
             db.execute(
                 "UPDATE leases SET until = 0 WHERE until > 0 AND (round, task) IN "
@@ -538,6 +548,10 @@ class Store:
             db.execute(f"UPDATE tasks SET data = :empty, asked = 0 WHERE {BARRED}", empty)
         self._empty_log()
         return int(count)
+
+    def erased(self, cookie: str) -> str:
+        """The ``drafts_key`` of the person whose session this was until they were erased."""
+        return self.fact(f"erased {digest_of(cookie)}")
 
     def _empty_log(self) -> None:
         """Move all changes into the file, so that nothing deleted stays in its log."""
@@ -723,34 +737,37 @@ class Store:
             if not _is_open(db, round) or _is_gone(db, person.id, round):
                 return "closed"
             _end_leases(db, at)
-            mine = (person.id, round)
-            held = db.execute(
-                "SELECT task, until FROM leases WHERE person = ? AND round = ? AND until > 0 "
-                "ORDER BY until DESC",
-                mine,
-            ).fetchone()
+            held = db.execute(HELD, (person.id, round)).fetchone()
             if held:
                 if rests:
                     return "pause"
                 return Given(_task(db, round, held["task"]), held["until"])
-            work = _work(db, plan, person.id)
-            if plan.person_cap and work.total() >= plan.person_cap:
-                return "cap"
-            full = [term for term, n in work.items() if plan.term_cap and n >= plan.term_cap]
-            seeking = person._asdict() | {"round": round, "full": msgspec.json.encode(full)}
-            free = f"SELECT id FROM tasks WHERE {FREE}"
-            row = db.execute(
-                f"{free} AND term NOT IN (SELECT value FROM json_each(:full)) "
-                "ORDER BY answered + live, place LIMIT 1",
-                seeking,
-            ).fetchone()
-            if row is None:
-                return "cap" if full and db.execute(free, seeking).fetchone() else "none_left"
+            task, why_not = _next(db, plan, person)
+            if not task:
+                return why_not
             if rests:
                 return "pause"
             until = at + plan.lease
-            _lease(db, round, row["id"], person.id, until)
-            return Given(_task(db, round, row["id"]), until)
+            _lease(db, round, task, person.id, until)
+            return Given(_task(db, round, task), until)
+
+    def ahead(self, person: Person, round: str, *, at: float) -> list[str]:
+        """Lease a person a few tasks for a time without a network; the ids of all that they hold.
+
+        They get none ahead while the round has too few free places for all who work on it.
+        """
+        plan = self._plan(round)
+        with self.change() as db:
+            _end_leases(db, at)
+            held = [row["task"] for row in db.execute(HELD, (person.id, round))]
+            while 0 < len(held) <= AHEAD and _is_open(db, round):
+                free, people = db.execute(ROOM, (round,)).fetchone()
+                task, _ = _next(db, plan, person)
+                if not task or free < AHEAD * people:
+                    break
+                _lease(db, round, task, person.id, at + plan.lease)
+                held.append(task)
+        return held
 
     def held(self, person: Person, round: str, task: str, *, at: float) -> Given | None:
         """A task that was given to this person; its lease is renewed if its place is free.
@@ -909,6 +926,13 @@ ATTEMPTS = (
     "SELECT passed FROM trained JOIN rounds ON rounds.name = trained.round "
     "WHERE person = ? AND kind = (SELECT kind FROM rounds WHERE name = ?) ORDER BY trained.rowid"
 )
+HELD = "SELECT task, until FROM leases WHERE person = ? AND round = ? AND until > 0 ORDER BY rowid"
+"""The tasks that a person holds, in the order in which they were first given."""
+ROOM = (
+    "SELECT sum(max(asked - answered - live, 0)), (SELECT count(DISTINCT person) FROM leases "
+    "WHERE round = ?1 AND until > 0) FROM tasks WHERE round = ?1"
+)
+"""How many places of a round are free, and how many people hold tasks."""
 BARRED = "instr(' ' || barred || ' ', ' ' || :pseudonym || ' ')"
 """The tasks that show words of a ``Person``; null if a task shows nobody's."""
 FREE = (
@@ -916,6 +940,24 @@ FREE = (
     "(SELECT task FROM leases WHERE person = :id AND round = :round AND until != 0)"
 )
 """The tasks of a round that a person could get; wants the round, and a ``Person``."""
+
+
+def _next(db: sqlite3.Connection, plan: Plan, person: Person) -> tuple[str, Nothing]:
+    """The task of a round that a person should get next; if it is empty, why there is none."""
+    work = _work(db, plan, person.id)
+    if plan.person_cap and work.total() >= plan.person_cap:
+        return "", "cap"
+    full = [term for term, n in work.items() if plan.term_cap and n >= plan.term_cap]
+    seeking = person._asdict() | {"round": plan.name, "full": msgspec.json.encode(full)}
+    free = f"SELECT id FROM tasks WHERE {FREE}"
+    row = db.execute(
+        f"{free} AND term NOT IN (SELECT value FROM json_each(:full)) "
+        "ORDER BY answered + live, place LIMIT 1",
+        seeking,
+    ).fetchone()
+    if row is None and full and db.execute(free, seeking).fetchone():
+        return "", "cap"
+    return (row["id"] if row else ""), "none_left"
 
 
 def _payload(person: str, id: str, at: float) -> dict[str, Any]:
@@ -1044,3 +1086,8 @@ def fresh_id() -> str:
 def digest_of(cookie: str) -> str:
     """What is kept of a cookie."""
     return sha256(cookie.encode()).hexdigest()
+
+
+def drafts_key(secret: str) -> str:
+    """Under which key a person's browser keeps drafts; it does not tell who they are."""
+    return sha256(f"drafts\x1f{secret}".encode()).hexdigest()[:20]

@@ -145,7 +145,7 @@ def test_one_slip_is_no_failure_and_two_failures_end_the_tasks(site: Site, ann: 
     assert failed(site, ann)
     assert archived(site) == [(0, True), (1, False), (2, True), (3, False)]
     assert said("failed_title") in page.text
-    assert "Write to us: study@example.org." in page.text
+    assert 'Write to us: <a href="mailto:study@example.org"' in page.text
     assert "Your code" in page.text, "who worked is not left without a code"
     for path in (f"/r/{ROUND}", f"/r/{ROUND}/t/t-60"):
         assert ann.get(path).url.endswith("/done")

@@ -694,6 +694,32 @@ for id in sys.argv[2:]:
 """
 
 
+def test_a_few_tasks_are_held_ahead_while_there_is_room_for_all(store: Store) -> None:
+    opened(store, some_tasks(9), asked=1)
+    ann, ben, cyd = (person(store) for _ in range(3))
+    assert store.ahead(ann, "v", at=1) == []  # nothing was given yet
+    given = store.give(ann, "v", at=1)
+    assert isinstance(given, Given)
+    # Eight of nine are free: room for three ahead.
+    held = store.ahead(ann, "v", at=1)
+    assert held == [given.task.id, *held[1:]]
+    assert len(set(held)) == 4
+    assert store.ahead(ann, "v", at=2) == held
+    submit(store, ann, held[0], "a" * 32)
+    following = store.give(ann, "v", at=3)
+    assert isinstance(following, Given)
+    assert following.task.id == held[1]  # in the order in which they were given
+    store.give(ben, "v", at=3)
+    store.give(cyd, "v", at=3)
+    # Three are free and three people work: 3 * 3 would be needed.
+    assert len(store.ahead(ben, "v", at=3)) == 1
+    assert isinstance(store.give(person(store), "v", at=3), Given)
+    store.stop("v")
+    assert len(store.ahead(ann, "v", at=3)) == 3
+    # After the lease they are everybody's.
+    assert store.ahead(ann, "v", at=1e6) == []
+
+
 def test_threads_and_processes_share_the_tasks(store: Store, path: Path) -> None:
     opened(store, some_tasks(20), asked=3)
     crowd = [person(store) for _ in range(12)]

@@ -212,7 +212,48 @@ async function deliver() {
     } else {
         byId("waiting").hidden = false;
         byId("waiting").focus();
+        const next = await nextKept();
+        byId("ahead").href = next;
+        byId("ahead").hidden = !next;
     }
+}
+
+// --- a few tasks ahead, for a time without a network ---------------------------------------------
+
+const shelf = `curation/${person}`;
+const isTask = (path) => path.includes("/t/");
+
+// Keeps the pages of the tasks that the person holds, and of no other task.
+async function keepAhead() {
+    if (!globalThis.caches || !navigator.serviceWorker) return;
+    await navigator.serviceWorker.register("/worker.js");
+    const sent = { method: "POST", body: new URLSearchParams({ csrf: document.body.dataset.csrf }) };
+    const { pages } = await (await fetch(form.dataset.ahead, sent)).json();
+    const tasks = [...new Set([location.pathname, ...pages])];
+    const cache = await caches.open(shelf);
+    const there = (await cache.keys()).map(({ url }) => new URL(url).pathname).filter(isTask);
+    for (const path of there.filter((path) => !tasks.includes(path))) await cache.delete(path);
+    const looks = all("link[href], script[src]", document.head).map((part) => part.href ?? part.src);
+    for (const path of [...looks, ...tasks.filter((path) => !there.includes(path))]) {
+        const page = await fetch(path);
+        if (page.ok && !page.redirected) await cache.put(path, page);
+    }
+}
+
+// The next task that is kept, and has no answer yet.
+async function nextKept() {
+    if (!globalThis.caches) return "";
+    const sent = kept.keys("unsent/").map((key) => kept.get(key).to.replace(/\/skip$/, ""));
+    const paths = (await (await caches.open(shelf)).keys()).map(({ url }) => new URL(url).pathname);
+    return paths.find((path) => isTask(path) && path !== location.pathname && !sent.includes(path)) ?? "";
+}
+
+// Nothing of a task stays of somebody else, or of somebody whose part has ended.
+async function forget(every) {
+    const { gone } = document.body.dataset;
+    if (gone) kept.keys(person ? "" : `${gone}/`).forEach((key) => kept.drop(key));
+    const names = globalThis.caches ? await caches.keys() : [];
+    await Promise.all(names.filter((name) => every || gone || name !== shelf).map((name) => caches.delete(name)));
 }
 
 // The keys 1, 2 and 3 choose in the group that has the focus, and go to the next one that is shown.
@@ -554,6 +595,7 @@ async function leave() {
         return byId("still-here").focus();
     }
     kept.keys("").forEach((key) => kept.drop(key));
+    await forget(true);
     location.assign("/leave");
 }
 
@@ -575,9 +617,11 @@ addEventListener("pageshow", (event) => event.persisted && location.reload());
 addEventListener("beforeunload", (event) => {
     if ([...kept.only.keys()].some((key) => key.includes("/unsent/"))) event.preventDefault();
 });
+forget(!person);
 if (form) openTask();
 if (!person && kept.keys("").length) byId("leave")?.removeAttribute("hidden");
-if (person) {
+if (person && !document.body.dataset.gone) {
     flush();
+    if (form) keepAhead().catch(() => {}); // without a network, or on a full disk, what is there stays
     addEventListener("online", () => (form && kept.get(own()) ? deliver() : flush()));
 }
