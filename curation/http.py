@@ -8,6 +8,7 @@ its waits are not reported and cannot be stopped.
 
 import math
 import re
+import socket
 import threading
 import time
 from collections import Counter
@@ -18,6 +19,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+import orjson
 import requests
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
@@ -36,6 +38,7 @@ from curation.files import CurationError
 from curation.text.addresses import hide_secrets, login_secrets, show_address
 
 LARGEST = 128 << 20  # bytes of an answer, uncompressed
+DEEPEST = 100  # levels of JSON in an answer
 PATIENCE = 10  # times the time without any answer: some servers send blanks while a model thinks
 CONNECTING = 10.0  # seconds
 LONGEST = 600.0  # seconds; if a server asks for a longer wait, the command ends
@@ -159,11 +162,77 @@ def gist(content: Any) -> str:
     return shorten(content)
 
 
+def deep(value: Any, levels: int = DEEPEST) -> bool:
+    """Whether a JSON value is nested so deeply that it cannot be stored.
+
+    >>> deep([[[1]]], 2), deep([[1], [2]], 2)
+    (True, False)
+    """
+    children = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(
+        deep(each, levels - 1) for each in children if isinstance(each, dict | list)
+    )
+
+
+def parsed_json(content: bytes) -> Any:
+    """The JSON of an answer.
+
+    Raises:
+        ValueError: it is not JSON, or nested too deeply to be an answer of a service.
+    """
+    value = orjson.loads(content)
+    if content.count(b"[") + content.count(b"{") > DEEPEST and deep(value):
+        raise ValueError("nested too deeply")
+    return value
+
+
 # --- one request
 
 
 class BodyError(Exception):
-    """The body is too large, or does not end in time."""
+    """The answer is too large, or does not end in time."""
+
+
+class _Adapter(HTTPAdapter):
+    """Knows the connection that each thread uses, so that a timer can end an answer.
+
+    The time limits of requests are of single reads. So headers that trickle, and "100 Continue"
+    again and again, would have none.
+    """
+
+    def __init__(self, **how: Any) -> None:
+        self.used: dict[int, Any] = {}
+        super().__init__(**how)
+
+    def get_connection_with_tls_context(self, *args: Any, **how: Any) -> Any:
+        pool: Any = super().get_connection_with_tls_context(*args, **how)
+        if not hasattr(pool.ConnectionCls, "line"):
+            pool.ConnectionCls = _known(pool.ConnectionCls, self.used)
+        return pool
+
+    def end(self, thread: int, late: threading.Event) -> None:
+        """End the answer that a thread waits for."""
+        late.set()
+        connection = self.used.get(thread)
+        line: Any = connection and (connection.sock or connection.line)
+        with suppress(OSError, TypeError):  # not connected yet, or not any more
+            socket.socket.shutdown(line, socket.SHUT_RDWR)  # that of TLS would not wake the thread
+
+
+def _known(kind: Any, used: dict[int, Any]) -> Any:
+    class Known(kind):  # type: ignore[misc]
+        line: socket.socket | None = None  # also after the last answer on it has begun
+
+        def connect(self) -> None:
+            used[threading.get_ident()] = self
+            super().connect()
+
+        def request(self, *args: Any, **how: Any) -> None:
+            used[threading.get_ident()] = self
+            super().request(*args, **how)
+            self.line = self.sock
+
+    return Known
 
 
 def read_body(read: Callable[[int], bytes], *, seconds: float) -> bytes:
@@ -227,8 +296,8 @@ class Server:
     """A service at an address.
 
     Redirects are not followed, so no other host gets a key, and none is sent unencrypted. A body
-    may have ``LARGEST`` bytes and take ``PATIENCE`` times the time without any answer. Whatever is
-    secret is not in the reason of a failure.
+    may have ``LARGEST`` bytes, and an answer take ``PATIENCE`` times the time without any answer.
+    Whatever is secret is not in the reason of a failure.
 
     Attributes:
         url: the address without user name, password and query.
@@ -279,8 +348,9 @@ class Server:
         )
         if parts.username:
             self._session.auth = (user, password)
+        self._adapter = _Adapter(pool_maxsize=threads)
         for scheme in ("http://", "https://"):
-            self._session.mount(scheme, HTTPAdapter(pool_maxsize=threads))
+            self._session.mount(scheme, self._adapter)
 
     def authorize(self, scheme: str, key: str) -> None:
         """Send a key with every request from now on."""
@@ -310,7 +380,10 @@ class Server:
         Raises:
             CurationError: no request can be sent to this address.
         """
-        seconds = timeout or self._timeout
+        seconds, late, me = timeout or self._timeout, threading.Event(), threading.get_ident()
+        timer = threading.Timer(PATIENCE * seconds, self._adapter.end, (me, late))
+        timer.daemon = True
+        timer.start()
         try:
             with self._session.request(
                 method, f"{self.url}{path}{self._query}", stream=True, allow_redirects=False,
@@ -320,7 +393,13 @@ class Server:
                 read = partial(response.raw.read1, decode_content=True)
                 body = read_body(read, seconds=PATIENCE * seconds)
         except (requests.RequestException, HTTPError, BodyError) as error:
-            return self._broken(error, seconds)
+            if not late.is_set():
+                return self._broken(error, seconds)
+        finally:
+            timer.cancel()
+            self._adapter.used.pop(me, None)
+        if late.is_set():  # an answer without a length may look whole
+            return self.lost(f"the answer did not end within {PATIENCE * seconds:g} s")
         return Reply(response.status_code, response.headers, body)
 
     def _broken(self, error: Exception, seconds: float) -> Failure:

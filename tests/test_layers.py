@@ -33,7 +33,7 @@ STAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")} - GROUND - AB
 # One module for each outside service; only these modules reach the network, most of them through
 # the one over requests. Here is what each of them imports of ``NETWORK``.
 REACHES_OUT = {
-    "curation.http": {"requests", "urllib3", "urllib"},
+    "curation.http": {"requests", "urllib3", "urllib", "socket"},
     "curation.terms.wikidata": {"urllib"},  # Wikidata's query services
     "curation.rounds.platforms.label_studio.connection": {"urllib", "socket"},  # its SDK: by name
     "curation.rounds.platforms.web.prolific": set(),  # Prolific

@@ -306,6 +306,8 @@ def _explain(error: BaseException, endpoint: str, repo: str) -> CurationError:
         return CurationError(*known[status])
     if status >= 500:
         return CurationError(f"the hub fails with status {status}", "run the command again later")
+    if names & {"RecursionError", "JSONDecodeError"}:
+        return CurationError(f"{endpoint}: the answer is not that of a hub", "check HF_ENDPOINT")
     why, goes_on = reason or type(error).__name__, f"{again}: it goes on where it was"
     if names & {"RequestError", "ConnectError", "ConnectionError", "TransportError"}:
         fix = f"check the network, then {goes_on}"

@@ -16,7 +16,16 @@ from urllib.parse import urlsplit
 import orjson
 
 from curation.files import CurationError, read_bytes, writing
-from curation.http import FailedError, Failure, Gate, Reply, Server, asked_wait, shorten
+from curation.http import (
+    FailedError,
+    Failure,
+    Gate,
+    Reply,
+    Server,
+    asked_wait,
+    parsed_json,
+    shorten,
+)
 from curation.records import Count, Entity, Fields
 from curation.terms.facts import (
     DEMONYM,
@@ -164,8 +173,8 @@ def bindings(body: bytes) -> list[Row] | None:
     True
     """
     try:
-        return decode_rows(orjson.loads(body))
-    except orjson.JSONDecodeError:
+        return decode_rows(parsed_json(body))
+    except ValueError:
         return None
 
 

@@ -147,6 +147,8 @@ def test_files_that_the_hub_does_not_keep_are_noticed(fake_hub: Hub, files: File
         (("POST", "/commit/"), ["cut"], "no answer from"),
         (("GET", "/tree/"), ["cut"] * 9, "no answer from"),
         (("POST", "/objects/batch"), [403], "may not write"),
+        (("GET", "/whoami"), ["[" * 100_000], "the answer is not that of a hub"),
+        (("GET", "/refs"), ["<html>"], "the answer is not that of a hub"),
     ],
 )
 def test_failures_say_what_to_do(

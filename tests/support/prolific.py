@@ -23,8 +23,11 @@ FORBIDDEN = Fault(403, json.dumps({"error": {"status": 403, "detail": "No permis
 BUSY = Fault(429, json.dumps({"detail": "Request was throttled."}), {"Retry-After": "0.05"})
 NO_JSON = Fault(200, "<html>")
 NO_SUBMISSION = Fault(200, '{"id": "1", "status": null}')
+DEEP_ID = f'{{"results": [{{"id": {"[" * 950}{"]" * 950}, "status": "ACTIVE"}}]}}'
+TOO_DEEP = Fault(500, f'{{"error": {"[" * 950}{"]" * 950}}}')
 FAULTS = {
     **{"down": DOWN, "expired": EXPIRED, "forbidden": FORBIDDEN, "busy": BUSY, "html": NO_JSON},
+    **{"deep": Fault(200, "[" * 100_000), "deep id": Fault(200, DEEP_ID), "deep error": TOO_DEEP},
     **{"odd": NO_SUBMISSION, "slow": Fault(SLOW), "reset": Fault(RESET)},
 }
 APPROVABLE = ("AWAITING REVIEW", "TIMED-OUT", "APPROVED")

@@ -282,6 +282,8 @@ def test_it_waits_as_long_as_it_is_asked_to(net: Net) -> None:
     assert "answered 429: «Too Many Requests»; trying again in 60 s" in net.messages[-1]
 
 
+CELL = f'{{"value": "Q1", "more": {"[" * 300}{"]" * 300}}}'  # cannot be written to the cache
+DEEP = f'{{"results": {{"bindings": [{{"o": {CELL}, "n": {{"value": "7"}}}}]}}}}'
 SLOW, RESET, HALF = (always(Answer(n)) for n in (faulty.SLOW, faulty.RESET, faulty.HALF))
 
 
@@ -296,9 +298,23 @@ SLOW, RESET, HALF = (always(Answer(n)) for n in (faulty.SLOW, faulty.RESET, faul
         (HALF, "the connection failed ("),
         (always(Answer(502, "Bad Gateway")), "answered 502: «Bad Gateway»"),
         (always(Answer(200, '{"results": []}')), "the answer was cut off: «{"),
+        (always(Answer(200, "[" * 100_000)), "the answer was cut off: «["),
+        (always(Answer(200, DEEP)), "the answer was cut off: «{"),
         (always(Answer(200, "")), "the answer was cut off: «»"),
     ],
-    ids=["500", "cut", "page", "slow", "reset", "half", "502", "not-sparql", "empty"],
+    ids=[
+        "500",
+        "cut",
+        "page",
+        "slow",
+        "reset",
+        "half",
+        "502",
+        "not-sparql",
+        "deep",
+        "cell",
+        "empty",
+    ],
 )
 def test_what_may_pass_is_tried_again(net: Net, fault: Fault, expected: str) -> None:
     service = net.service(fault, fault, then=GOOD, timeout=0.4)

@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlunsplit
 
 from curation.files import CurationError
 from curation.http import (
+    DEEPEST,
     LOCAL,
     PASSING,
     FailedError,
@@ -20,7 +21,9 @@ from curation.http import (
     RefusedError,
     Reply,
     Server,
+    deep,
     gist,
+    parsed_json,
     plain_address,
     split_address,
 )
@@ -75,18 +78,6 @@ def cleaned(value: Any, clean: Callable[[str], str]) -> Any:
     return value
 
 
-def deep(value: Any, levels: int = 100) -> bool:
-    """Whether a JSON value is nested so deeply that it cannot be stored.
-
-    >>> deep([[[1]]], 2), deep([[1], [2]], 2)
-    (True, False)
-    """
-    children = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(
-        deep(each, levels - 1) for each in children if isinstance(each, dict | list)
-    )
-
-
 def _number(digits: str) -> float:
     """An integer of 64 bits, which can be stored; for a longer one the nearest float."""
     return int(digits) if len(digits) < 19 else float(digits)
@@ -108,7 +99,7 @@ def read_reply(text: str, constant: Callable[[str], float | None]) -> Fields | N
         content = json.loads(text, parse_constant=constant, parse_int=_number, strict=False)
     except (ValueError, RecursionError):
         return None
-    if text.count("[") + text.count("{") > 100 and deep(content):
+    if text.count("[") + text.count("{") > DEEPEST and deep(content):
         return {"text": text}
     if "\\ud" in text.lower():
         content = cleaned(content, lambda each: each.encode("utf-8", "replace").decode())
@@ -194,8 +185,8 @@ class Connection:
             reply = self._server.send("GET", "/models", timeout=10)
             if isinstance(reply, Failure) or reply.status >= 400:
                 return []
-            return [each for each in json.loads(reply.content)["data"] if isinstance(each, dict)]
-        except (CurationError, ValueError, KeyError, TypeError, RecursionError):
+            return [each for each in parsed_json(reply.content)["data"] if isinstance(each, dict)]
+        except (CurationError, ValueError, KeyError, TypeError):
             return []
 
     def name_models(self) -> str:

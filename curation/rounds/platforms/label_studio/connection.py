@@ -24,6 +24,7 @@ from curation.http import (
     Reply,
     Server,
     gist,
+    parsed_json,
     split_address,
 )
 from curation.text.addresses import has_secrets, show_address
@@ -297,8 +298,8 @@ class Connection:
     def _check(self) -> None:
         """Check that the server is a Label Studio, is not too old, and accepts the key."""
         version = self.ask("GET", "version")
-        release = str(version.get("release", "")) if isinstance(version, dict) else ""
-        numbers = release.split(".")[:2]
+        release = version.get("release") if isinstance(version, dict) else ""
+        numbers = release.split(".")[:2] if isinstance(release, str) else []
         if len(numbers) < 2 or not all(number.isdecimal() for number in numbers):
             raise CurationError(f"{self.url} is not Label Studio", ADDRESS)
         if tuple(map(int, numbers)) < OLDEST:
@@ -343,7 +344,7 @@ class Connection:
             reply = self._server.send("POST", "/api/token/refresh/", json=body, auth=no_key)
             if isinstance(reply, Reply) and reply.status == 200:
                 self._reply = reply
-                access = orjson.loads(reply.content)
+                access = parsed_json(reply.content)
                 if not isinstance(access, dict):
                     raise ValueError("this has no token")
                 self._server.authorize("Bearer", str(access.get("access")))
@@ -370,7 +371,7 @@ class Connection:
                 return act()
             except FailedError as error:
                 failure = error.failure
-            except (self._sdk_error, ValueError):
+            except (self._sdk_error, ValueError, RecursionError):
                 failure = self._judged()
             if failure.acted and not sure:
                 raise UnsureError(failure)
@@ -460,6 +461,6 @@ def _filter(name: str, kind: str, above: object) -> dict[str, object]:
 def _gist(text: str) -> str:
     """The message of a reply."""
     try:
-        return gist(orjson.loads(text))
-    except orjson.JSONDecodeError:
+        return gist(parsed_json(text.encode()))
+    except ValueError:
         return gist(text)

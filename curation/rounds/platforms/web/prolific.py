@@ -6,14 +6,13 @@ studies are left to Prolific's own pages. ``prolific_token``, which only some wo
 not read.
 """
 
-import json
 import os
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from curation.files import CurationError
-from curation.http import LOCAL, Failure, Gate, Server, gist, split_address
+from curation.http import LOCAL, Failure, Gate, Server, gist, parsed_json, split_address
 from curation.rounds.platforms.web.arrivals import Claim, Seen
 
 URL, TOKEN = "PROLIFIC_URL", "PROLIFIC_TOKEN"
@@ -129,7 +128,7 @@ class Prolific:
         if reply.status == 404 or (method == "GET" and path and reply.status in (400, 422)):
             return []  # the last two: what is asked for is not an id
         try:
-            said = json.loads(reply.content)
+            said = parsed_json(reply.content)
         except ValueError:
             said = None if reply.status == 200 else reply.text
         if reply.status == 200:

@@ -132,6 +132,8 @@ def test_a_server_that_never_answers_is_given_up() -> None:
         (200, json.dumps({"version": "3.2"}), "is not Label Studio"),
         (200, json.dumps(["1.23"]), "is not Label Studio"),
         (200, json.dumps({"release": "soon"}), "is not Label Studio"),
+        (200, "[" * 100_000, "the answer is not from Label Studio"),
+        (200, f'{{"release": {"[" * 999}{"]" * 999}}}', "is not Label Studio"),
         (404, "<h1>Not Found</h1>", "or is not Label Studio"),
         (200, json.dumps({"release": "1.12.1"}), "is Label Studio 1.12.1"),
         (302, "https://example.org/login", "answered 302"),
@@ -143,6 +145,17 @@ def test_what_is_no_label_studio_of_ours_is_named(status: int, body: str, says: 
     fix = body if status == 302 else ""
     with saying(lambda _: (status, body)) as there, fails(says, fix=fix):
         opened(there.url)
+
+
+@pytest.mark.parametrize("nested", ["[" * 100_000, "[" * 999 + "]" * 999])
+def test_a_deeply_nested_reply_to_the_sdk_is_not_of_label_studio(nested: str) -> None:
+    def answer(path: str) -> tuple[int, str]:
+        return 200, json.dumps(GOOD) if "version" in path else nested
+
+    with saying(answer) as there, fails("the answer is not from Label Studio"):
+        opened(there.url)
+    with saying(lambda _: (500, nested)) as there, fails("answered 500: ["):
+        opened(there.url, waits=())
 
 
 def test_a_busy_server_is_asked_again() -> None:
