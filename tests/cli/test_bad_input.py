@@ -179,14 +179,12 @@ def test_an_unknown_domain_and_a_duplicate_under_other_ids(bring: Bring, publish
     assert says in details["unknown_domain"]
 
 
-@pytest.mark.parametrize(
-    ("place", "clash"), [(None, "new-0"), (1, "new-0-1"), (1, "new-0"), (1, "new-2-0")]
-)
+@pytest.mark.parametrize(("place", "clash"), [(None, "new-0"), (1, "new-0-1"), (1, "new-2-0")])
 def test_clashing_ids_in_one_file(
     bring: Bring, published: Json,
     place: int | None, clash: str,
 ) -> None:  # fmt: skip
-    """Of two items, sentences, a sentence and an item, and within one item."""
+    """Of two items, of sentences, and of sentences within one item."""
     first, _, bad = items_of(published)
     (bad if place is None else bad["sentences"][place])["id"] = clash
     without_labels(first)
