@@ -302,7 +302,9 @@ class Standing(Record):
     """A line of ``standing.jsonl``: a decision about a person. The last decision applies.
 
     ``released`` has the versions of the release that held items or labels of the person then, each
-    with the sha256 of its ``SHA256SUMS``; ``delete_releases`` says that these are deleted.
+    with the sha256 of its ``SHA256SUMS``; ``delete_releases`` says that these are deleted. After an
+    erasure ``called`` is the pseudonym of the name with which it was asked for, so that the command
+    can be repeated when the name itself is gone.
     """
 
     person: Id
@@ -311,6 +313,7 @@ class Standing(Record):
     at: Timestamp
     released: dict[str, str] = {}
     delete_releases: bool = False
+    called: str = ""
 
 
 class Correction(Record):

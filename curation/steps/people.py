@@ -221,6 +221,7 @@ def decide_on_person(
             at=now(),
             released=held,
             delete_releases=delete,
+            called=_names(campaign)(who) if action == "erase" and who != person else "",
         )
     )
     with writing(round_files.standing_file(campaign), private=True) as file:
@@ -304,16 +305,21 @@ def _delete_old(campaign: Campaign) -> None:
             step.delete(campaign, [step.folder(campaign) / name for name in run.outputs])
 
 
+def _names(campaign: Campaign) -> Callable[[str], str]:
+    """The function that gives the pseudonym of a name."""
+    return people.pseudonyms(people.read_key(campaign.settings.campaign.id))
+
+
 def _pseudonym(campaign: Campaign, who: str) -> str:
     """The pseudonym of a person who is named by it, or by their id or name on the platform.
 
     Raises:
         CurationError: nobody here has answered under that name, or several people have.
     """
-    name = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
+    name, standing = _names(campaign), round_files.read_standing(campaign)
     met = campaign.rounds / "people.jsonl"
     known = {person.id for person in read_records(met, Person, missing_ok=True)}
-    known |= {line.person for line in round_files.read_standing(campaign)}
+    known |= {line.person for line in standing}
     known |= set(read_labels(campaign)["annotator"].unique())  # published pseudonyms, too
     if who in known:
         return who
@@ -321,6 +327,7 @@ def _pseudonym(campaign: Campaign, who: str) -> str:
     meant |= {
         open_platform(campaign, round).named(who) for round in round_files.map_rounds(campaign)
     }
+    meant |= {line.person for line in standing if line.called == name(who)}
     meant -= {""}
     if len(meant) == 1:
         return meant.pop()

@@ -20,6 +20,7 @@ from curation.records import FLAGS, Answer, Item, Label, Person, Rejection, Task
 from curation.rounds import pages
 from curation.rounds.people import pseudonyms, read_key
 from curation.rounds.platforms.web.store import Store
+from curation.steps.rounds.serving import opened_store
 from curation.text.rules import stable_id
 from support.commands import set_to
 from support.desk import MEANT, Desk, item_row, label_row, read_csv, told, word, write_csv
@@ -245,6 +246,24 @@ def test_an_erasure_killed_anywhere_and_said_again(
         assert found == wanted, own.root
         assert holding(own.root, person) == {}
         assert not (own.root / "7-release" / "0.1.0").exists()
+
+
+def test_an_erasure_goes_on_by_a_name_that_only_our_pages_knew(desk: Desk, tmp_path: Path) -> None:
+    """The name is gone with the person; the command that was killed has it, and is said again."""
+    desk.say("rounds", "open", "review", "--name", "r", "--platform", "web")
+    ann, reached = name_of(desk, "Ann W."), 0
+    with opened_store(open_campaign(desk.root)) as store:
+        store.add_person(lambda _: ann, ["r"], name="The Baker's Ann", at=0.0)
+    command = ("rounds", "withdraw", "--yes", "The Baker's Ann", "--erase", "--releases")
+    done, killed = desk.killed(command, tmp_path, lambda writes: writes[-25::3])
+    for own in (*killed, done):
+        with opened_store(open_campaign(own.root)) as store:
+            reached += not store.people()
+        assert own.say(*command)["person"] == ann
+        assert not (own.root / "7-release" / "0.1.0").exists()
+        assert holding(own.root, "The Baker's Ann", "Ann W.") == {}
+    assert reached > 2, "none was killed after the name was gone"
+    assert "nobody here" in done.refused("rounds", "withdraw", "--yes", "The Potter's Ann")
 
 
 WORDS: dict[str, tuple[str, ...]] = {

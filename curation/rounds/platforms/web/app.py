@@ -26,6 +26,7 @@ from starlette.staticfiles import StaticFiles
 
 from curation.files import shipped
 from curation.rounds.answers.forms import typing_of
+from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.platforms.web import arrivals, checks, forms
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.arriving import Arriving
@@ -426,6 +427,8 @@ class Pages:
             return self._to_next(visit, plan)
         # An answer that comes twice, or late, is kept as it is: its task is not held any more.
         given = self.store.held(visit.who, plan.name, task, at=visit.now)
+        if not given and any(len(text) > LONGEST_TEXT for text in fields.values()):
+            raise Refusal(413, "too_large", plan=plan)
         if given and (wrong := self._to_change(visit, plan, given.task, fields)):
             return wrong
         if plan.typing and (typing := typing_of(visit.form.one("typing"), fields, plan.kind)):
@@ -463,6 +466,8 @@ class Pages:
             raise Refusal(403, "not_yours", plan=plan)
         if receipt == "second":
             raise Refusal(409, "second", plan=plan)
+        if receipt == "full":
+            raise Refusal(507, "full", plan=plan)
         return self._to_next(visit, plan, "late" if receipt == "late" else "")
 
     # --- a pause, the end, and what is always at hand -------------------------------------------

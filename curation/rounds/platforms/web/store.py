@@ -45,6 +45,12 @@ WAIT = 30.0
 
 AHEAD = 3
 """How many tasks a person holds at most, besides the one at hand, for a time without a network."""
+MOST_SENT = 20
+"""How many answers and skips of a person to one task are kept, with versions and late ones."""
+MOST_STORED = 64 * 2**20
+"""How many bytes of answers of one person are kept: a thousand times a usual round."""
+SESSIONS = 50
+"""How many sessions of a person are kept; an older one ends."""
 JOINS_AGAIN = 120.0
 """For how many seconds a consent form that comes again is that of the same person."""
 
@@ -158,9 +164,10 @@ class Given(NamedTuple):
 Nothing = Literal["none_left", "cap", "pause", "closed"]
 """Why a person gets no task: none needs them, their cap, a pause, the round is closed."""
 
-Receipt = Literal["new", "known", "late", "second"]
-"""What became of an answer that was kept: it counts; it was here before; its place was taken; its
-person had answered the task before. Later sending of a ``late`` one gives ``known``."""
+Receipt = Literal["new", "known", "late", "second", "full"]
+"""What became of an answer: it counts; it was here before; its place was taken; its person had
+answered the task before; the person may store no more, so it is not kept. Later sending of a
+``late`` one gives ``known``."""
 
 NOT_YOURS: Literal["not_yours"] = "not_yours"
 """An answer that is not kept: the task was never given to this person, or the id is another's."""
@@ -649,6 +656,9 @@ class Store:
         cookie = secrets.token_urlsafe(32)
         with self.change() as db:
             db.execute("INSERT INTO sessions VALUES (?, ?)", (digest_of(cookie), person))
+            last = "SELECT rowid FROM sessions WHERE person = ?1 ORDER BY rowid DESC LIMIT ?2"
+            old = f"DELETE FROM sessions WHERE person = ?1 AND rowid NOT IN ({last})"
+            db.execute(old, (person, SESSIONS))
         return cookie
 
     def session(self, cookie: str) -> Person | None:
@@ -807,7 +817,7 @@ class Store:
         """Keep an answer. It is on disk when this returns; the same id twice is one answer.
 
         An answer whose lease has ended counts if its place is still free; else it is kept as late.
-        A second answer to a task is kept and does not count.
+        A second answer to a task is kept, up to ``MOST_SENT``, and does not count.
 
         Args:
             person: who sends it.
@@ -831,6 +841,8 @@ class Store:
             until = _until(db, round, task, person.id)
             if until is None:
                 return NOT_YOURS
+            if over := _over(db, (person.id, round, task), id, at):
+                return over
             receipt: Receipt = "new"
             if until == ANSWERED:
                 receipt = "second"
@@ -858,6 +870,8 @@ class Store:
             until = _until(db, round, task, person.id)
             if until is None:
                 return NOT_YOURS
+            if over := _over(db, (person.id, round, task), id, at):
+                return over
             _keep(db, (id, "skip", round, task, person.id, at, 0), payload)
             if until in (ANSWERED, SKIPPED):
                 return "second"
@@ -1060,6 +1074,33 @@ def _keep(db: sqlite3.Connection, row: tuple[object, ...], payload: dict[str, An
         "ORDER BY standing IN ('returned', 'forged'), number DESC))",
         (*row, msgspec.json.encode(payload)),
     )
+
+
+def _over(
+    db: sqlite3.Connection, key: tuple[str, str, str], id: str, at: float
+) -> Literal["second", "full"] | None:
+    """Why another answer or skip of a person to a task is not kept; None if it may be.
+
+    The first that is not kept leaves an entry without what it said, so that the archive has it.
+
+    Args:
+        db: the open change.
+        key: the person, round and task.
+        id: the id of what is sent.
+        at: now.
+    """
+    mine = (
+        "SELECT count(*), sum(form = 'over') FROM answers WHERE (person, round, task) = (?, ?, ?)"
+    )
+    sent, noted = db.execute(mine, key).fetchone()
+    stored = "SELECT total(length(payload)) FROM answers WHERE person = ?"
+    is_second = sent >= MOST_SENT
+    if not is_second and db.execute(stored, key[:1]).fetchone()[0] < MOST_STORED:
+        return None
+    if not noted:
+        payload = _payload(key[0], id, at) | {"task_id": key[2], "skipped": "too_many"}
+        _keep(db, (id, "over", key[1], key[2], key[0], at, 0), payload)
+    return "second" if is_second else "full"
 
 
 def _begin_pause(db: sqlite3.Connection, plan: Plan, person: str, at: float) -> None:

@@ -446,6 +446,24 @@ def test_the_same_answer_twice_is_one_and_a_second_one_is_refused(
     assert (gone.status_code, title(gone)) == (410, said("over_title"))
 
 
+def test_what_is_sent_again_is_kept_up_to_a_limit(
+    site: Site, writer: Someone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "MOST_SENT", 3)
+    path = writer.next("intrasentence-1")
+    assert writer.answer(path).status_code == 200
+    long = writer.answer(path, "f" * 32, unrelated="x" * 10_001)
+    assert (long.status_code, title(long)) == (413, said("too_large_title"))
+    again = {writer.answer(path, f"{n:032x}").status_code for n in range(9)}
+    skips = {writer.post(path + "/skip", answer_id=f"{n:032x}", reason="none").status_code
+             for n in range(9)}  # fmt: skip
+    assert (again, skips) == ({409}, {409})
+    assert len(payloads(site, "intrasentence-1")) == 3 + 1
+    monkeypatch.setattr(store_module, "MOST_STORED", 1)
+    other = writer.answer(writer.next("intrasentence-1"))
+    assert (other.status_code, title(other)) == (507, said("full_title"))
+
+
 def test_a_late_answer_counts_if_its_place_is_free_and_else_is_kept(
     site: Site, clock: list[float]
 ) -> None:

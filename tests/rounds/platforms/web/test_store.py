@@ -277,6 +277,61 @@ def test_second_answers_and_answers_after_a_skip(store: Store) -> None:
     assert [load.answered for load in store.loads("v").values()] == [1, 1]
 
 
+@pytest.mark.parametrize("send", [submit, skip])
+def test_what_is_sent_again_and_again_is_kept_a_few_times(
+    store: Store, send: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_SENT", 4)
+    opened(store, some_tasks(2), asked=2)
+    ann = person(store)
+    task = given(store, ann)
+    assert submit(store, ann, task, "a") == "new"
+    assert {send(store, ann, task, f"b{n}") for n in range(50)} == {"second"}
+    kept = [line.payload for line in store.lines("v")]
+    assert len(kept) == 4 + 1
+    assert kept[-1] == {
+        **{"annotator": ann.id, "answer_id": "b3", "submitted_at": kept[-1]["submitted_at"]},
+        **{"task_id": task, "skipped": "too_many"},  # it came, and what it said is not kept
+    }
+    assert submit(store, ann, given(store, ann), "c") == "new"
+
+
+def test_a_person_can_store_only_a_part_of_the_disk(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_STORED", 5_000)
+    opened(store, some_tasks(6), asked=2)
+    ann, ben = person(store), person(store)
+
+    def send(who: Person, task: str, id: str) -> str:
+        fields = {"label_1": "x" * 2_000}
+        return store.submit(who, "v", task, id=id, fields=fields, seconds=9, at=1)
+
+    receipts = []
+    for n in range(5):
+        task = given(store, ann)
+        receipts += [send(ann, task, f"{n}"), send(ann, task, f"{n} again")]
+        if receipts[-1] == "full":
+            break
+    assert receipts == ["new", "second", "new", "full"]
+    assert {send(ann, task, f"more {n}") for n in range(50)} == {"full"}
+    held = given(store, ann)
+    assert {send(ann, held, f"new {n}") for n in range(50)} == {"full"}
+    kept = [line.payload for line in store.lines("v")]
+    assert [len(one.get("label_1", "")) for one in kept] == [2_000] * 3 + [0, 0]
+    assert [one["task_id"] for one in kept[-2:]] == [task, held]
+    assert send(ben, given(store, ben), "b") == "new"
+
+
+def test_a_link_that_is_opened_again_and_again_fills_no_disk(store: Store) -> None:
+    ann, ben = person(store), person(store)
+    other = store.begin_session(ben.id)
+    cookies = [store.begin_session(ann.id) for _ in range(module.SESSIONS + 3)]
+    assert store.one("SELECT count(*) FROM sessions WHERE person = ?", ann.id) == module.SESSIONS
+    assert [store.session(cookie) for cookie in (cookies[0], cookies[-1])] == [None, ann]
+    assert store.session(other) == ben
+
+
 def test_an_answer_with_the_id_of_a_skip_is_kept(store: Store) -> None:
     opened(store, some_tasks(1), asked=1)
     ann, ben = person(store), person(store)
