@@ -56,12 +56,7 @@ def show_items(
             "2-rounds/*/items.jsonl lists the items that passed the checks",
         )
     if as_json:
-        rows = []
-        for each in found.values():
-            records = {name: getattr(each, name).model_dump() for name in ("item", "decision")}
-            flags = [flag.model_dump() for flag in each.flags]
-            rows.append({**each._asdict(), **records, "flags": flags})
-        console.say_json(rows)
+        console.say_json([each.model_dump() for each in found.values()])
         return
     for each in found.values():
         _show_item(each)
@@ -70,22 +65,20 @@ def show_items(
 
 def _show_item(shown: ItemFacts) -> None:
     item, decision = shown.item, shown.decision
-    by = f", by {item.writer}" if item.writer else ""
-    console.heading(f"{item.id}: {shown.target}, {item.kind}, {item.round}{by}")
+    about = filter(None, [shown.target, item.kind, item.round, item.writer])
+    console.heading(f"{item.id}: {', '.join(about)}")
     console.say(item.context)
     rows = [
         [association.sentence, association.intent, verdict.gold, *verdict.votes]
         for association, verdict in zip(item.associations, decision.verdicts, strict=True)
     ]
     console.table("Votes that count", ["text", "meant", "gold label", *VALUES], rows)
-    heads = ["person", *(association.sentence for association in item.associations)]
-    console.table("Labels", heads, [[who, *labels] for who, labels in shown.labels])
+    console.table("Labels", ["person", "text", "label"], [[*label] for label in shown.labels])
     for flag in shown.flags:
         console.say(f"flagged {flag.flag} by {flag.annotator}")
     if shown.pitfalls:
         console.say(f"known pitfalls: {', '.join(shown.pitfalls)}")
-    why = decision.reason
-    console.say("it is a CAT" if decision.kept else f"no CAT: {why} ({REASONS[str(why)]})")
+    console.say(f"no CAT: {REASONS[decision.reason]}" if decision.reason else "it is a CAT")
 
 
 def correct(

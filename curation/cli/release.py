@@ -587,9 +587,8 @@ def build(
         made = build_release(opened, anonymous=anonymous, reporter=console)
     counts = made.counts
     if as_json:
-        about: Fields = {"files": made.files, "open": made.open, "next": made.next}
-        about["board_rows"] = made.board_rows
-        console.say_json({"folder": made.folder, **counts, **about})
+        about = {"files": made.files, "open": made.open, "next": made.next}
+        console.say_json({"folder": made.folder, "board_rows": made.board_rows, **counts, **about})
         return
     console.say(
         f"{amount(counts['cats'], 'CAT')}, {amount(counts['annotations'], 'annotation')} in "
@@ -605,9 +604,8 @@ def build(
         )
     if (rows := made.board_rows) is not None:
         more = (
-            "; for more, collect more CATs for test; or, if nobody has this version, delete "
-            f"{made.folder} and the file of its gold labels, and run «curation release build "
-            "--hide all»: a sealed test set may have any number of rows"
+            "; for more, collect more CATs for test; or, if nobody has this version, delete it and "
+            "its gold labels, and run «curation release build --hide all», which has no limit"
         )
         console.say(f"a board can show {amount(rows, 'row')} of models{more if rows < 2 else ''}")
     if kept := counts.get("without_votes"):

@@ -8,7 +8,7 @@ Options:
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
@@ -416,8 +416,9 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
             for shown in [[each] for each in status.tables] if tables else [status.tables]:
                 console.say(f"  out: {round_files.describe_holdings(shown)}")
         for flag, items in round_status.flagged(campaign, status.round).items():
-            console.say(f"  flagged {flag} by two or more: {some(items, SHOWN)}")
-            console.say(f"    curation rounds item {' '.join(items[:SHOWN])}")
+            console.say(
+                f"  flagged {flag} by two or more: {some(items, SHOWN)}; curation rounds item ID"
+            )
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when[:16].replace('T', ' ')} UTC")
     try:
@@ -611,8 +612,8 @@ def texts(
         console.say(f"written: {path}; translate it, and fill in [study]")
     if own == language and not to:
         lacks, made = round_status.preview_texts(opened, opened.root / "tasks")
-        console.say(f"texts that are left: {len(lacks.left):,} of {lacks.of:,}")
-        console.say(f"{some(lacks.left, SHOWN)}" if lacks.left else "every text is there")
+        names = f": {some(lacks.left, SHOWN)}" if lacks.left else ""
+        console.say(f"texts that are left: {len(lacks.left):,} of {lacks.of:,}{names}")
         console.say(f"to look at: {', '.join(opened.relative(page) for page in made)}")
     if own != language:
         console.note(f"the campaign's language is «{own}»: change it in campaign.toml")
@@ -759,12 +760,9 @@ def status(
         time.sleep(watch)
 
 
-Made = TypeVar("Made")
-
-
 def _each(
-    rounds: Sequence[Round], work: Callable[[Round], Made]
-) -> tuple[list[tuple[Round, Made]], list[CurationError]]:
+    rounds: Sequence[Round], work: Callable[[Round], Any]
+) -> tuple[list[tuple[Round, Any]], list[CurationError]]:
     """Do something for each round, also if it fails for another; what was made, and the errors."""
     made, errors = [], []
     for round in rounds:
@@ -832,12 +830,8 @@ def top_up(
             have not answered; repeatable.
     """
     with locked(campaign) as opened:
-        if recall:
-            chosen = [round_files.the_round(opened, round)]
-        else:
-            chosen = round_files.open_rounds(opened, round)
         made, errors = _each(
-            chosen,
+            round_files.open_rounds(opened, round, only=bool(recall)),
             lambda each: running.top_up_round(opened, each, recall=recall or (), reporter=console),
         )
     rows = [_show_asked(opened, each, more, as_json=as_json) for each, more in made]

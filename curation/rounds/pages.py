@@ -73,7 +73,7 @@ def texts(
     """
     known, base = read_shipped("text", FIRST), nearest(language)
     tables = read_shipped("tables", base or FIRST)
-    mine = _own(own, known | tables) if own is not None and own.exists() else {}
+    mine = read_own(language, own) if own is not None else {}
     file = own or "2-rounds/text.toml"
     begin = f"«curation rounds texts {language}» writes {file}, with the English text of each key"
     if english:
@@ -159,8 +159,8 @@ def read_own(language: str, own: Path) -> Texts:
     Raises:
         CurationError: they are damaged, or have a key that is not known.
     """
-    tables = read_shipped("tables", nearest(language) or FIRST)
-    return _own(own, read_shipped("text", FIRST) | tables) if own.exists() else {}
+    known = read_shipped("text", FIRST) | read_shipped("tables", nearest(language) or FIRST)
+    return _own(own, known) if own.exists() else {}
 
 
 def _empty(mine: Texts, *, whole: bool) -> list[str]:
@@ -211,7 +211,7 @@ def release_warning(language: str, own: Path) -> str:
         CurationError: the campaign's own texts are damaged, or have a key that is not known.
     """
     known, base = read_shipped("text", FIRST), nearest(language)
-    mine = _own(own, known | read_shipped("tables", FIRST)) if own.exists() else {}
+    mine = read_own(language, own)
     texts = read_shipped("text", base) if base else known
     warning = mine.get("content_warning", {}).get("release")
     return str(warning or texts["content_warning"]["release"])

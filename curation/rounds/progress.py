@@ -7,7 +7,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from curation.records import Answer, Decision, Flag, Item, Round, Task
+from curation.records import Answer, Decision, Flag, Item, Record, Round, Task
 from curation.rounds.pay import NO_PAY, earned
 from curation.rounds.plan import further
 from curation.text.rules import Votes, decide
@@ -118,14 +118,14 @@ def came(waiting: int, round: str) -> str:
     return f"{amount(waiting, 'answer')} came after the last pull: curation rounds pull {round}"
 
 
-class ItemFacts(NamedTuple):
+class ItemFacts(Record):
     """An item with all that people said of it.
 
     Attributes:
         item: the item.
         target: its term's text, and the domain.
         decision: whether its labels make it a CAT now, with the votes that count.
-        labels: each person with their label of each association, "" for none.
+        labels: each label: the person, the association's text, and the value.
         flags: validators' flags.
         pitfalls: codes of its known pitfalls.
     """
@@ -133,7 +133,7 @@ class ItemFacts(NamedTuple):
     item: Item
     target: str
     decision: Decision
-    labels: list[tuple[str, tuple[str, ...]]]
+    labels: list[tuple[str, str, str]]
     flags: list[Flag]
     pitfalls: list[str]
 

@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from curation.files import read_text, shipped
@@ -12,7 +11,6 @@ from curation.records import KINDS
 
 KEPT = {"page", "study"}  # sections whose values are no texts
 KEPT_KEYS = {("consent", "version"), ("writing", "blank")}
-NOTHING: Mapping[str, str] = MappingProxyType({})
 WORDS = "_words"  # how the names of sections end that list words that are read
 HEAD = """\
 # The texts that annotators read, in «{language}». Write each text in your language; the English
@@ -30,7 +28,7 @@ PROMPTS_HEAD = """\
 """
 
 
-def skeleton(language: str, *, like: str = "", study: Mapping[str, str] = NOTHING) -> str:
+def skeleton(language: str, *, like: str = "", study: Mapping[str, str] | None = None) -> str:
     """The texts of forms, pages and tables, and the prompts of chat models, to be translated.
 
     Args:
@@ -43,7 +41,7 @@ def skeleton(language: str, *, like: str = "", study: Mapping[str, str] = NOTHIN
         A TOML file. Texts that are not filled in are empty.
     """
     near = nearest(like or language)
-    parts = [_translated(folder, near, study) for folder in ("text", "tables")]
+    parts = [_translated(folder, near, study or {}) for folder in ("text", "tables")]
     return HEAD.format(language=language) + "\n".join(parts) + _prompts(near)
 
 

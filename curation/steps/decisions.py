@@ -230,39 +230,26 @@ def find_items(campaign: Campaign, words: str) -> list[ItemFacts]:
     names = {term.id: f"{term.text} ({term.domain})" for term in read_terms(campaign).values()}
 
     def has(item: Item) -> bool:
-        texts = [
-            names.get(item.term, ""),
-            item.context,
-            *(each.sentence for each in item.associations),
-        ]
-        return wanted == item.id or any(wanted in text.casefold() for text in texts)
+        texts = [names.get(item.term, ""), item.context, *(a.sentence for a in item.associations)]
+        return wanted == item.id or wanted in "\n".join(texts).casefold()
 
     found = [n for n, item in enumerate(items) if wanted and has(item)][:FOUND]
     if not found:
         return []
-    counted = read_counted(campaign, items)
-    decisions, every = _decided(campaign, items, counted), counted.labels
-    made = []
+    counted, rounds, made = read_counted(campaign, items), campaign.round_names(), []
+    decisions = _decided(campaign, items, counted)
+    flags = [flag for name in rounds for flag in round_files.read_flags(campaign, name)]
     for item, decision in ((items[n], decisions[n]) for n in found):
-        theirs: dict[str, dict[str, str]] = {}
-        own = every[every["item"] == item.id]
-        for who, about, value in zip(
-            own["annotator"], own["association"], own["value"], strict=True
-        ):
-            theirs.setdefault(who, {})[about] = value
-        rows = [
-            (who, tuple(given.get(each.id, "") for each in item.associations))
-            for who, given in theirs.items()
-        ]
-        rounds = campaign.round_names()
-        flags = (flag for name in rounds for flag in round_files.read_flags(campaign, name))
+        sentence = {each.id: each.sentence for each in item.associations}
+        own = counted.labels[counted.labels["item"] == item.id]
+        given = zip(own["annotator"], own["association"], own["value"], strict=True)
         known = sorted({p.code for p in pitfalls(campaign, item.round) if p.item == item.id})
         made.append(
             ItemFacts(
                 item=item,
                 target=names.get(item.term, ""),
                 decision=decision,
-                labels=rows,
+                labels=[(str(who), sentence.get(id, id), value) for who, id, value in given],
                 flags=[flag for flag in flags if flag.item == item.id],
                 pitfalls=known,
             )

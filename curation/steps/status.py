@@ -76,18 +76,18 @@ def _for_dataset(campaign: Campaign, *, selected: bool, terms_kept: int) -> str:
         return f"curation terms query, or curation terms scan FILE; or {IMPORTS}"
     if not selected:
         return "curation terms select"
-    times = "" if _pays(campaign) else " --floor AMOUNT --write-seconds S --label-seconds S"
+    plan = _plan(campaign, " --floor AMOUNT --write-seconds S --label-seconds S")
     return (
         "check 1-terms/candidates.csv and correct it in 1-terms/edits.csv; then "
-        f"curation rounds plan --budget N{times} (what the money buys), curation rounds ethics "
-        "(for an ethics board), and curation rounds open KIND; or, with answers from elsewhere, "
-        f"{IMPORTS}"
+        f"{plan} (what the money buys), curation rounds ethics (for an ethics board), and "
+        f"curation rounds open KIND; or, with answers from elsewhere, {IMPORTS}"
     )
 
 
-def _pays(campaign: Campaign) -> bool:
-    """Whether the settings have a pay from which a plan can be made."""
-    return bool(campaign.settings.rounds.pay_write or campaign.settings.rounds.pay_label)
+def _plan(campaign: Campaign, options: str) -> str:
+    """The command that plans, with the options that it needs if the settings have no pay."""
+    pays = campaign.settings.rounds.pay_write or campaign.settings.rounds.pay_label
+    return f"curation rounds plan --budget N{'' if pays else options}"
 
 
 UP_TO_DATE, OUT_OF_DATE, NOT_YET = "up to date", "out of date", "not yet"
@@ -481,10 +481,8 @@ def _before_decisions(campaign: Campaign, counts: Mapping[str, int]) -> str:
     items, pilots = read.read_items(campaign), round_files.left_out_pilots(campaign)
     real = [item for item in items if item.round not in pilots]
     if not real and counts.get("labels"):
-        floor = " --floor AMOUNT"
-        floor = "" if _pays(campaign) or campaign.settings.rounds.wage_floor else floor
-        plan = f"curation rounds plan --budget N{floor} (from the pilot)"
-        return f"{plan}; then {round_status.WRITING}"
+        plan = _plan(campaign, " --floor AMOUNT")
+        return f"{plan} (from the pilot); then {round_status.WRITING}"
     if not real:
         return "curation rounds open validation --name pilot-validation"
     votes = read.votes(campaign, items)

@@ -323,11 +323,10 @@ def build_release(
 
 
 def _board_rows(campaign: Campaign) -> int | None:
-    facts = BuiltVersion(versions.folder(campaign)).facts
-    if campaign.settings.release.hide != "labels" or facts is None:
+    facts, history = BuiltVersion(versions.folder(campaign)).facts, History(campaign)
+    secret = history.hidden.get(facts.version) if facts else None  # None if it is revealed
+    if campaign.settings.release.hide != "labels" or facts is None or secret is None:
         return None
-    history = History(campaign)
-    secret = history.hidden[facts.version]
     near = any(hidden.nearly_the_same(history, facts.version, secret))  # no board opens it
     return 0 if near else hidden.board_rows(history, facts)
 

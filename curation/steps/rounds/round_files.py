@@ -131,13 +131,13 @@ def the_round(campaign: Campaign, name: str | None) -> Round:
     return live[0]
 
 
-def open_rounds(campaign: Campaign, name: str | None) -> list[Round]:
-    """The named round, or all that are not closed.
+def open_rounds(campaign: Campaign, name: str | None, *, only: bool = False) -> list[Round]:
+    """The named round, or all that are not closed; with ``only``, there must be one.
 
     Raises:
         CurationError: the named round does not exist; or none is named, and none is open.
     """
-    live = [] if name else [each for each in map_rounds(campaign) if each.state != "closed"]
+    live = [] if name or only else [each for each in map_rounds(campaign) if each.state != "closed"]
     return live or [the_round(campaign, name)]
 
 

@@ -133,10 +133,9 @@ def preview_texts(campaign: Campaign, to: Path) -> tuple[pages.Lacking, list[Pat
         CurationError: the campaign's own texts are damaged, or have a key that is not known.
     """
     language, own = campaign.settings.campaign.language, own_texts(campaign)
-    kinds: tuple[RoundKind, ...] = ("review", *KINDS, "validation")
     made = []
     shown = pages.texts(language, own, english=True)
-    for kind in kinds:
+    for kind in ROUND_KINDS:
         made.append(to / f"texts-{kind}.html")
         with writing(made[-1]) as file:
             file.write(pages.page(kind, shown, language=language).encode())
@@ -149,11 +148,10 @@ def before_rounds(campaign: Campaign) -> str:
     command, place = f"curation rounds texts {language}", campaign.relative(own)
     try:
         lacks = pages.lacking(language, own)
-        if lacks.left and not lacks.begun:
-            return command
         if lacks.left:
             many = amount(len(lacks.left), "text")
-            return f"write the {many} that {place} still lacks ({command} shows them)"
+            left = f"write the {many} that {place} still lacks ({command} shows them)"
+            return left if lacks.begun else command
         missing = pages.missing_facts(new_texts(campaign, 0))
     except CurationError as error:
         return f"{error.what}; {error.fix}"

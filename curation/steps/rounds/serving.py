@@ -421,8 +421,7 @@ def overview(root: Path) -> Overview:
 
 
 def _find_items(about: tuple[Path, str]) -> list[ItemFacts]:
-    root, words = about
-    return find_items(open_campaign(root), words)
+    return find_items(open_campaign(about[0]), about[1])
 
 
 class Overviews:

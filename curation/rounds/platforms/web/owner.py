@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -85,16 +84,16 @@ class OwnerPages:
         """One round."""
         return self._page(visit, "owner_round.html", visit.part("round"))
 
-    def items(self, visit: Visit) -> Response:
+    def items(self, visit: Visit, words: str = "") -> Response:
         """The items that are searched for, each with its votes and flags."""
         self._check_owner(visit)
-        words, found, unread = visit.request.query_params.get("q", ""), [], ""
+        words = words or visit.request.query_params.get("q", "")
+        context: dict[str, Any] = {"words": words, "found": [], "unread": "", "values": VALUES}
         try:
-            found = self.services.find_items(words) if words else []
+            context["found"] = self.services.find_items(words) if words else []
         except CurationError as error:
-            unread = f"{error.what}; {error.fix}"
-        context: dict[str, Any] = {"words": words, "found": found, "unread": unread}
-        return self._page(visit, "owner_items.html", **context, values=VALUES)
+            context["unread"] = f"{error.what}; {error.fix}"
+        return self._page(visit, "owner_items.html", **context)
 
     def leave_out(self, visit: Visit) -> Response:
         """Name an item in ``leave_out``, then show it again."""
@@ -103,7 +102,7 @@ class OwnerPages:
         if item not in {each.item.id for each in self.services.find_items(item)}:
             raise Refusal(404, "missing")
         self.services.leave_out(item)
-        return RedirectResponse(f"{OWNER}/items?q={quote(item)}", 303)
+        return self.items(visit, item)
 
     def private(self, visit: Visit) -> Response:
         """Who is who: names, pseudonyms and personal links."""
