@@ -118,8 +118,9 @@ def test_an_import_names_the_columns_that_it_does_not_use(item: Campaign, tmp_pa
     heard = Heard()
     bring(item, tmp_path / "writers.json", ITEM | {"tone": "x"}, reporter=heard)
     assert heard.notes == [f"{tmp_path / 'writers.json'}: columns that are not used: tone"]
-    heard = Heard()
-    bring(item, tmp_path / "writers.json", ITEM, reporter=heard)
+    # A file may have items and labels.
+    heard, label = Heard(), {"item_id": "i1", "annotator": "v", "association": "early"}
+    bring(item, tmp_path / "both.json", ITEM, label | {"label": "unrelated"}, reporter=heard)
     assert heard.notes == []
 
 

@@ -164,7 +164,11 @@ def unused_columns(
     """
     names = _headings(table)
     has = rows.columns_of(names, words, of_tasks=kind is not None)
-    used = forms.used_columns(kind) if kind else rows.used_columns(has)
+    if kind:
+        used = forms.used_columns(kind)
+    else:  # JSON may have rows of writers and of validators
+        shapes = {rows.columns_of(row, of_tasks=False) for row in table}
+        used = set().union(*map(rows.used_columns, shapes))
     own = used | forms.OF_TASKS if kind else used
     unused = [
         name
