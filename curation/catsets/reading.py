@@ -167,7 +167,7 @@ def _read(
 
 
 def _take_out(part: Part, columns: Iterable[str]) -> None:
-    """Make columns of fields inside objects: ``gold.label`` of ``{"gold": {"label": …}}``."""
+    """Make columns of fields inside objects, such as that of ``label`` in ``gold``."""
     for column in columns:
         outer, dot, name = column.partition(".")
         for row in part.rows if dot else ():

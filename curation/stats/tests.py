@@ -81,7 +81,8 @@ def chances(each: tuple[int, ...]) -> tuple[float, ...]:
     It may favour every direction but one, whatever the target is, or with any probabilities: what
     matters is the largest chance that these can give. For two directions it is computed (as in
     Barnard's test); for more it is that of a binomial distribution with the largest expected share
-    of right signs, 1 − the share of the rarest direction, which is no smaller (Hoeffding 1956).
+    of right signs, 1 − the share of the rarest direction, which is at least as large (Hoeffding
+    1956).
 
     Args:
         each: the number of signs in each direction.

@@ -214,17 +214,19 @@ def _warn_of_language(
 
 
 def _check_voters(file: Path, items: Sequence[Fields]) -> None:
-    """Refuse a dataset of whose votes none says who gave it.
+    """Refuse a dataset whose votes say who gave them in a field of another name.
 
     Raises:
-        CurationError: the votes have no ``human_id``.
+        CurationError: no vote has ``human_id``, and one has a field for people under another name.
     """
     given = (s.get("labels") for item in items for s in sentences_of(item))
     votes = [v for lists in given if isinstance(lists, list) for v in lists if isinstance(v, dict)]
     if not votes or any("human_id" in vote for vote in votes):
         return
     fields = list(dict.fromkeys(name for vote in votes for name in vote))
-    who = next((name for name in fields if column(name) == "annotator"), "…")
+    who = next((name for name in fields if column(name) == "annotator"), None)
+    if who is None:
+        return
     raise CurationError(
         f"{file}: no vote has «human_id», which says who gave it; votes have {listed(fields)}",
         f'write a mapping file with the field that has their ids: [columns] human_id = "{who}"',

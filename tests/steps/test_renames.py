@@ -177,11 +177,11 @@ def test_status_names_lines_that_are_not_applied(course: Course) -> None:
     with contextlib.suppress(CurationError), course.campaign.lock():
         bring_up_to_date(course.campaign)  # no item is kept, so nothing can be released
     status = read_status(course.campaign)
-    assert status.next.startswith("more labels for 1 item")
+    assert "more labels for 1 item" in status.next
     *shown, more = status.warnings
     assert [f"line {n}: " in warning for n, warning in enumerate(shown, 2)] == [True] * 5
     assert more == "3 more lines of 1-terms/edits.csv not applied: curation terms select"
     course.edit("guru,rename,dosen")
     again = read_status(open_campaign(course.campaign.root))
-    assert again.next.startswith("more labels for 1 item")
+    assert "more labels for 1 item" in again.next
     assert {step.step: step.state for step in again.steps}["select"] == "out of date"

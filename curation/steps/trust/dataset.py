@@ -119,7 +119,7 @@ def _evidence(source: Source) -> dict[str, tuple[str, ...]]:
 def measure_values(runs: Sequence[TrustRun]) -> list[MeasureValues]:
     """The values of runs of bias measures, to compare the ss of terms with.
 
-    They are L1 from equal shares, which says how strong a bias is, as ss does: 50 is no bias there.
+    They are L1 from equal shares, which says how strong a bias is, as ss does from 50.
     The reference of the groups plays no part. Prior measures are left out: they are not known to be
     credible, so they cannot judge other values (Bommasani & Liang 2022, section 6).
     """

@@ -130,7 +130,7 @@ def group_file(campaign: Campaign, name: str) -> Path:
 
 
 def reference_run(settings: GroupSettings) -> str:
-    """The name of the run that is the reference of groups; "" if it is none."""
+    """The name of the run that is the reference of groups; "" for another one."""
     is_run = settings.reference.startswith(OF_RUN)
     return settings.reference.removeprefix(OF_RUN) if is_run else ""
 

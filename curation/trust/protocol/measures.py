@@ -34,7 +34,7 @@ class MeasureRun(NamedTuple):
         words: the groups' words that it was measured with.
         fitted: the words that a method was fitted on which changed the vectors; see ``debias``.
         year: the year that the vectors are of; None if they are of no year.
-        reference: the run that the groups have as their reference; "" if it is none.
+        reference: the run that the groups have as their reference; "" for another one.
     """
 
     name: str

@@ -8,7 +8,6 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -343,14 +342,14 @@ class Pages:
         return JSONResponse({"go": address}) if visit.wants_json else RedirectResponse(address, 303)
 
     def ahead(self, visit: Visit) -> Response:
-        """Where the tasks are that the person holds, and a few more for a time offline."""
+        """The addresses of a person's tasks, and of a few more for a time offline."""
         plan = self.site.plan(visit)
         ids = (
             []
             if self._before(visit, plan)
             else self.store.ahead(visit.who, plan.name, at=visit.now)
         )
-        return JSONResponse({"pages": [f"/r/{quote(plan.name)}/t/{quote(id)}" for id in ids]})
+        return JSONResponse({"pages": [f"/r/{plan.name}/t/{id}" for id in ids]})
 
     def task(self, visit: Visit) -> Response:
         """The page of a task that the person was given."""
