@@ -415,9 +415,9 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
         if status.tables and status.round.state == "open":
             for shown in [[each] for each in status.tables] if tables else [status.tables]:
                 console.say(f"  out: {round_files.describe_holdings(shown)}")
-        for flag, items in round_status.flagged(campaign, status.round).items():
+        for flag, ids in round_status.flagged(campaign, status.round).items():
             console.say(
-                f"  flagged {flag} by two or more: {some(items, SHOWN)}; curation rounds item ID"
+                f"  flagged {flag} by two or more: {some(ids, SHOWN)} (curation rounds item)"
             )
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when[:16].replace('T', ' ')} UTC")

@@ -148,8 +148,7 @@ def lacking(language: str, own: Path) -> Lacking:
         for key in keys
         if section != STUDY and key != "read_by" and not section.endswith("_words")
     }
-    missing = [name for name, there in needed.items() if not there]
-    left = [*missing, *_empty(mine, whole=whole)]
+    left = [*(n for n, is_there in needed.items() if not is_there), *_empty(mine, whole=whole)]
     return Lacking(left, len({*needed, *left}) if whole else 0, bool(mine.keys() - {STUDY}))
 
 

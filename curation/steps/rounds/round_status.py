@@ -149,9 +149,8 @@ def before_rounds(campaign: Campaign) -> str:
     try:
         lacks = pages.lacking(language, own)
         if lacks.left:
-            many = amount(len(lacks.left), "text")
-            left = f"write the {many} that {place} still lacks ({command} shows them)"
-            return left if lacks.begun else command
+            left = f"{amount(len(lacks.left), 'text')} that {place} still lacks"
+            return f"write the {left} ({command} shows them)" if lacks.begun else command
         missing = pages.missing_facts(new_texts(campaign, 0))
     except CurationError as error:
         return f"{error.what}; {error.fix}"
