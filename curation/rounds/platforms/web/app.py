@@ -26,6 +26,7 @@ from starlette.staticfiles import StaticFiles
 from curation.files import shipped
 from curation.rounds.answers.forms import typing_of
 from curation.rounds.answers.parsed import LONGEST_TEXT
+from curation.rounds.pay import earned, money
 from curation.rounds.platforms.web import arrivals, checks, forms
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.arriving import Arriving
@@ -135,7 +136,7 @@ class Pages:
                 has_ended |= True not in tries and len(tries) >= plan.training_tries
             says = web["me_ended"] if has_ended else forms.say(web["me_count"], **counts)
             left = 0 if has_ended else counts["left"]
-            row = {"name": plan.name, "title": title, "standing": says}
+            row = {"name": plan.name, "title": title, "standing": says, "plan": plan}
             shown.append(row | {"is_open": is_open, "left": left})
         return shown
 
@@ -360,7 +361,12 @@ class Pages:
         check = checks.due(self.store, visit.who.id, plan)
         if check and check.id == visit.part("task"):
             return self._task_page(visit, plan, check, fields, [])
-        given = self.store.held(visit.who, plan.name, visit.part("task"), at=visit.now)
+        task = visit.part("task")
+        shown = self.store.was_given(visit.who, plan.name, task)
+        if shown and (last := self.store.changeable(visit.who.id, plan.name).get(task)):
+            fields = {name: str(last.payload.get(name, "")) for name in fields}
+            return self._task_page(visit, plan, shown, fields, [], edits=True)
+        given = self.store.held(visit.who, plan.name, task, at=visit.now)
         if given is None:
             raise Refusal(410, "over", plan=plan)
         return self._task_page(visit, plan, given.task, fields, [])
@@ -382,8 +388,10 @@ class Pages:
             status=status or (422 if any(one.stops for one in problems) else 200),
             problems=problems,
             standing=self.store.standing(visit.who, plan.name, at=visit.now),
+            last=next(reversed(self.store.changeable(visit.who.id, plan.name)), ""),
             answer_id=forms.answer_id(visit.form) or secrets.token_hex(16),
             seen=visit.form.one("seen") or f"{visit.now:.0f}",
+            edits=more.pop("edits", visit.form.one("edits")),
             **(forms.task_view(plan, task, fields, problems, order) | more),
         )
 
@@ -426,23 +434,28 @@ class Pages:
             return self._to_next(visit, plan)
         # An answer that comes twice, or late, is kept as it is: its task is not held any more.
         given = self.store.held(visit.who, plan.name, task, at=visit.now)
-        if not given and any(len(text) > LONGEST_TEXT for text in fields.values()):
+        edits = visit.form.one("edits")
+        shown = self.store.was_given(visit.who, plan.name, task) if edits else given and given.task
+        if not shown and any(len(text) > LONGEST_TEXT for text in fields.values()):
             raise Refusal(413, "too_large", plan=plan)
-        if given and (wrong := self._to_change(visit, plan, given.task, fields)):
+        if shown and (wrong := self._to_change(visit, plan, shown, fields)):
             return wrong
         if plan.typing and (typing := typing_of(visit.form.one("typing"), fields, plan.kind)):
             fields["typing"] = typing
-        took = forms.seconds(visit.form, visit.now)
-        receipt = self.store.submit(
-            *(visit.who, plan.name, task), id=id, fields=fields, seconds=took, at=visit.now
-        )
+        mine = (visit.who, plan.name, task)
+        if edits:
+            receipt: str = self.store.edit(*mine, id=id, fields=fields, at=visit.now)
+        else:
+            took = forms.seconds(visit.form, visit.now)
+            receipt = self.store.submit(*mine, id=id, fields=fields, seconds=took, at=visit.now)
         return self._received(visit, plan, receipt)
 
     def _to_change(
         self, visit: Visit, plan: Plan, task: WebTask, fields: Mapping[str, Any]
     ) -> Response | None:
         """The page that says what is to be changed in an answer; None if it can be taken."""
-        problems = Checker(plan, self.store, self.services).problems(task, fields)
+        editor = visit.who.id if visit.form.one("edits") else ""
+        problems = Checker(plan, self.store, self.services, editor).problems(task, fields)
         if not any(one.stops for one in problems):
             return None
         if visit.wants_json:
@@ -509,8 +522,16 @@ class Pages:
         return self.site.message(visit, plan, name, [web[lead], count], others=others, **way)
 
     def me(self, visit: Visit) -> Response:
-        """What the person did, their link, and how to withdraw."""
+        """What the person answered and earned, their link, and how to withdraw."""
         plan, rounds = self.site.any_plan(visit), self._rounds(visit)
+        for row in rounds:
+            own: Plan = row["plan"]
+            past = self.store.past(visit.who.id, own.name)
+            last = self.store.changeable(visit.who.id, own.name)
+            row["given"] = [(*forms.recalled(own, one), id, id in last) for id, one in past.items()]
+            is_paid = past and own.pay and not self.arriving.of(visit, own)  # else Prolific pays
+            amount, says = money(earned(own.pay, len(past))), own.texts["web"]["me_earned"]
+            row["earned"] = forms.say(says, amount=amount, currency=own.currency) if is_paid else ""
         return self.site.page(visit, plan, "me.html", rounds=rounds, link=self._link(visit))
 
     def help(self, visit: Visit) -> Response:

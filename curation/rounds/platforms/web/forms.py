@@ -27,7 +27,7 @@ from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import whole_sentence
 from curation.rounds.folding import neutral
-from curation.rounds.platforms.web.store import Plan, Store, WebTask
+from curation.rounds.platforms.web.store import Past, Plan, Store, WebTask
 from curation.rounds.training import BETWEEN, KEEPS_RULES, values_of
 from curation.text.item_form import BLANK, fill, flaws, read_blank
 from curation.text.rules import WORK, nfc, same_text
@@ -175,11 +175,13 @@ class Checker(NamedTuple):
         plan: the round's plan.
         store: has the items that people wrote here.
         services: give what the checks of the language find.
+        editor: who changes an answer; their item may repeat what it was before.
     """
 
     plan: Plan
     store: Store
     services: Services
+    editor: str = ""
 
     def problems(
         self, task: WebTask, fields: Mapping[str, Any], *, live: bool = False
@@ -291,7 +293,7 @@ class Checker(NamedTuple):
         plan = self.plan
         assert plan.kind in KINDS
         earlier = list(plan.earlier.get(task.term, ()))
-        for item in self.store.written(plan.kind, task.term):
+        for item in self.store.written(plan.kind, task.term, (self.editor, task.id)):
             earlier.append(self._gist(str(task.data["target"]), item))
         own = content.gist(context, [sentences[name] for name in WORDS[:2]])
         return content.near(earlier, own, likeness=plan.near) is not None
@@ -404,7 +406,7 @@ def training_view(
             for example, answer in zip(plan.training, answers, strict=True)
         ],
         "lead": "training_lead_write" if writes else "training_lead",
-        "parts_of": instructions(plan, only=("labels", "rules", "examples")),
+        "parts_of": instructions(plan),
         "labels": [*names.items()],
         "names": names | {"": "–"},
         "attempt": len(tries),
@@ -433,14 +435,13 @@ def expect(plan: Plan, tasks: int) -> list[str]:
     return [*lines, *plan.texts["instruction"]["pay"], *told, web["overview_kept"]]
 
 
-def instructions(plan: Plan, *, only: Sequence[str] = ()) -> list[tuple[str, list[Markup]]]:
-    """The instructions' headings and lines, of all or only some parts; without what pages say."""
+def instructions(plan: Plan) -> list[tuple[str, list[Markup]]]:
+    """The instructions' headings and lines; what pages say themselves is left out."""
     gap = escape(plan.texts["writing"]["blank"])
-    wanted = [plan.texts["instruction"][f"{part}_title"] for part in only]
     return [
         (heading, [marked(line).replace(gap, chip(plan.texts)) for line in lines])
         for heading, lines in pages.parts(plan.kind, plan.texts)
-        if (heading in wanted if only else heading)
+        if heading
     ]
 
 
@@ -505,6 +506,20 @@ def task_view(
         "parts_of": instructions(plan),
         "is_check": not task.term,
     }
+
+
+def recalled(plan: Plan, past: Past) -> tuple[str, list[str]]:
+    """What an answer is about, and what the person answered, as they read it."""
+    kind, (data, given, _) = plan.kind, past
+    if kind in (*KINDS, "neutral"):
+        return str(data.get("target", "")), [str(given[name]) for name in FIELDS[kind]]
+    words = plan.texts[kind] | {each["alias"]: each["value"] for each in data.get("choices", ())}
+    lines = []
+    for name in FIELDS[kind]:
+        for value in filter(None, str(given[name]).split("|")):
+            word = words.get(value.replace("-", "_"), value)
+            lines.append(f"{data.get(f'text_{name[-1]}', '')} – {word}" if name in LABELS else word)
+    return str(data.get("target") or data.get("term", "")), lines
 
 
 def filled(context: str, words: str, gap: str) -> str:

@@ -415,6 +415,8 @@ class WebRound:
             least_seconds=least.get(self.round.kind, rounds.write_seconds),
             typing=pages.says_typing(texts),
             instruction_checks=rounds.instruction_checks,
+            pay=self.round.pay,
+            currency=rounds.currency,
         )
 
     @contextmanager

@@ -43,6 +43,8 @@ LEAST_FREE = 64 * 2**20
 WAIT = 30.0
 """How many seconds a change waits for another one."""
 
+CHANGEABLE, EDITS = 2, 20
+"""How many of a person's last answers in a round may be changed, and how often each."""
 AHEAD = 3
 """How many tasks a person holds at most, besides the one at hand, for a time without a network."""
 MOST_SENT = 20
@@ -95,6 +97,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         least_seconds: an answer that takes less is refused in the fold; 0 for no limit.
         typing: whether it is counted how texts come about; the consent says so.
         instruction_checks: in how many tasks there is one instruction check; 0 for none.
+        pay: the pay for one task; 0 if people are not paid here.
+        currency: the currency of the pay.
     """
 
     name: str
@@ -120,6 +124,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     least_seconds: float = 0.0
     typing: bool = False
     instruction_checks: int = 0
+    pay: float = 0.0
+    currency: str = ""
 
 
 class WebTask(msgspec.Struct, frozen=True):
@@ -159,6 +165,14 @@ class Given(NamedTuple):
 
     task: WebTask
     until: float
+
+
+class Past(NamedTuple):
+    """An answer that was sent: what its task shows, the last version, and how many came before."""
+
+    data: dict[str, Any]
+    payload: dict[str, Any]
+    edits: int
 
 
 Nothing = Literal["none_left", "cap", "pause", "closed"]
@@ -514,8 +528,8 @@ class Store:
         """
         sql = (
             "SELECT count(*) FROM answers JOIN rounds ON rounds.name = round "
-            "WHERE round = ?1 AND form = 'answer' AND (answers.number > pulled OR arrival IN "
-            "(SELECT number FROM arrivals WHERE round = ?1 AND sent != changes))"
+            "WHERE round = ?1 AND form IN ('answer', 'edit') AND (answers.number > pulled "
+            "OR arrival IN (SELECT number FROM arrivals WHERE round = ?1 AND sent != changes))"
         )
         return int(self.one(sql, round))
 
@@ -856,6 +870,51 @@ class Store:
             _begin_pause(db, plan, person.id, at)
             return receipt
 
+    def past(self, person: str, round: str) -> dict[str, Past]:
+        """By task what a person answered in a round, in the order of their first answers."""
+        rows = self.rows(
+            "SELECT task, form, payload, data FROM answers a JOIN tasks t ON t.round = a.round "
+            "AND t.id = task WHERE person = ? AND a.round = ? AND form IN ('answer', 'edit') "
+            "ORDER BY number",
+            *(person, round),
+        )
+        found: dict[str, Past] = {}
+        for task, form, payload, data in rows:
+            if form == "edit" or task not in found:  # a second answer to a task does not count
+                edits = found[task].edits + 1 if task in found else 0
+                found[task] = Past(msgspec.json.decode(data), msgspec.json.decode(payload), edits)
+        return found
+
+    def changeable(self, person: str, round: str) -> dict[str, Past]:
+        """The last answers of a person in an open round, which they may still change."""
+        if not self.one("SELECT is_open FROM rounds WHERE name = ?", round):
+            return {}
+        last = [*self.past(person, round).items()][-CHANGEABLE:]
+        return {task: past for task, past in last if past.edits < EDITS}
+
+    def edit(
+        self,
+        person: Person,
+        round: str,
+        task: str,
+        *,
+        id: str,
+        fields: Mapping[str, Any],
+        at: float,
+    ) -> Receipt | Literal["not_yours"]:
+        """Keep a new version of an answer; its first time stays, and nothing is counted again."""
+        with self.change() as db:
+            known, id = _known(db, (id, "edit", round, task, person.id))
+            if known:
+                return known
+            last = self.changeable(person.id, round).get(task)
+            if last is None:
+                return NOT_YOURS
+            sent = timestamp(datetime.fromtimestamp(at, UTC))
+            payload = last.payload | dict(fields) | {"updated_at": sent}
+            _keep(db, (id, "edit", round, task, person.id, at, 0), payload)
+        return "new"
+
     def skip(
         self, person: Person, round: str, task: str, *, id: str, reason: str, at: float
     ) -> Receipt | Literal["not_yours"]:
@@ -914,13 +973,17 @@ class Store:
         until = self.one("SELECT until FROM pauses WHERE person = ?", person) or 0.0
         return float(until) if until > at else 0.0
 
-    def written(self, kind: Kind, term: str) -> list[dict[str, Any]]:
-        """The fields of the items of a kind that people wrote here on a term, oldest first."""
+    def written(self, kind: Kind, term: str, without: tuple[str, str]) -> list[dict[str, Any]]:
+        """The fields of the items of a kind that people wrote here on a term, oldest first.
+
+        All versions are among them. ``without`` is a person and the task whose answer is left out.
+        """
         rows = self.rows(
             "SELECT payload FROM answers a JOIN tasks t ON t.round = a.round AND t.id = a.task "
-            "JOIN rounds r ON r.name = t.round WHERE t.term = ? AND r.kind = ? AND a.counts > 0 "
+            "JOIN rounds r ON r.name = t.round WHERE t.term = ? AND r.kind = ? "
+            "AND (a.counts > 0 OR a.form = 'edit') AND (a.person, a.task) != (?, ?) "
             "ORDER BY a.number",
-            *(term, kind),
+            *(term, kind, *without),
         )
         payloads = (msgspec.json.decode(row[0]) for row in rows)
         return [{k: v for k, v in payload.items() if k not in FRAME} for payload in payloads]
@@ -932,7 +995,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 PERSON = "people.id, people.pseudonym, people.name"
 FRAME = {
     *("task_id", "annotator", "answer_id", "submitted_at", "seconds", "consent", "order"),
-    "typing",
+    *("typing", "updated_at"),
 }
 """What a payload has besides the form's fields."""
 CONSENTED = "SELECT 1 FROM consents WHERE person = ? AND round = ? AND version = ?"

@@ -482,11 +482,12 @@ def shelved(tab: Tab, *tasks: str) -> None:
     raise AssertionError(found)
 
 
-def test_a_few_tasks_can_be_done_without_a_network(browser: Any, site: Site) -> None:
+def test_a_few_tasks_can_be_done_without_a_network(browser: Any, tmp_path: Path) -> None:
+    site = Site(tmp_path)
     put(site.store, plan("intrasentence"), 6)
-    tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
-    shelved(tab, "t-1", "t-2", "t-3", "t-4")
-    tab.context.set_offline(True)
+    with site.served():
+        tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
+        shelved(tab, "t-1", "t-2", "t-3", "t-4")
     for n in (1, 2):
         tab.write()
         tab.page.reload()  # without a network, too
@@ -495,15 +496,15 @@ def test_a_few_tasks_can_be_done_without_a_network(browser: Any, site: Site) -> 
         tab.page.click("#ahead")
         tab.page.wait_for_url(f"**/t/t-{n + 1}")
         tab.page.wait_for_selector("#not-sent:visible")
-    assert answers(site, "intrasentence-1") == []
-    tab.context.set_offline(False)
-    tab.emptied()
-    sent = {answer["task_id"]: answer["template"] for answer in answers(site, "intrasentence-1")}
-    assert sent.keys() == {"t-1", "t-2"}
-    assert "baker" in sent["t-2"]
-    tab.page.reload()
-    shelved(tab, "t-3", "t-4", "t-5", "t-6")
-    tab.close()
+    with site.served():
+        tab.page.reload()
+        tab.emptied()
+        sent = {line["task_id"]: line["template"] for line in answers(site, "intrasentence-1")}
+        assert sent.keys() == {"t-1", "t-2"}
+        assert "baker" in sent["t-2"]
+        tab.page.reload()
+        shelved(tab, "t-3", "t-4", "t-5", "t-6")
+        tab.close()
 
 
 @pytest.mark.parametrize("how", ["leaves", "is out", "is erased", "another comes"])
@@ -761,7 +762,8 @@ def test_back_and_reload_lose_and_double_nothing(browser: Any, site: Site) -> No
         tab.page.go_back()
         tab.page.reload()
         if n < 2:
-            assert "This task is no longer open for you" in tab.text()
+            assert web.texts()["web"]["change_note"] in tab.text()
+            tab.go("/r/intrasentence-1")
             tab.press()
     assert len(answers(site, "intrasentence-1")) == 3
     assert len(site.store.lines("intrasentence-1", all=True)) == 4
@@ -770,6 +772,28 @@ def test_back_and_reload_lose_and_double_nothing(browser: Any, site: Site) -> No
     tab.page.reload()
     code = tab.text(".code")
     assert re.fullmatch("[A-Z2-7]{10}", code)
+    tab.close()
+
+
+def test_the_last_answer_is_opened_again_and_changed(browser: Any, site: Site) -> None:
+    put(site.store, plan("validation"), 3)
+    tab = Tab(browser, site).begin(site.person("validation-1"), "validation-1")
+    for n in (1, 2, 3):
+        tab.page.check(f"[name=label_{n}][value=stereotype]")
+    tab.send()
+    tab.press(f"main a:has-text('{web.texts()['web']['change_last']}')")
+    assert tab.path.endswith("/t/t-1")
+    assert tab.page.is_checked("[name=label_2][value=stereotype]")
+    tab.page.check("[name=label_2][value=unrelated]")
+    tab.send()
+    assert tab.path.endswith("/t/t-2")
+    assert not tab.page.is_checked("[name=label_2][value=stereotype]")
+    assert [answer["label_2"] for answer in answers(site, "validation-1")] == [
+        "stereotype", "unrelated",
+    ]  # fmt: skip
+    tab.go("/me")
+    tab.page.click("main summary")
+    assert f"{web.TEXTS[1]} – Unrelated" in tab.text()
     tab.close()
 
 

@@ -97,6 +97,31 @@ def whole(desk: Desk, store: Store) -> None:
     assert pulled(desk, "v") == 35
     assert desk.status("v")["missing"] == 0
 
+    # The last answer is changed: a new version of it, which counts once and is paid once.
+    task, past = [*store.changeable(five[4].id, "v").items()][-1]
+    changed = {"label_1": "unrelated" if past.payload["label_1"] != "unrelated" else "stereotype"}
+    paid = desk.status("v")["cost"]
+    how = {"id": "6" * 32, "fields": changed, "at": time.time()}
+    assert store.edit(five[4], "v", task, **how) == "new"
+    assert desk.status("v")["next"].startswith("1 answer came after the last pull")
+    assert pulled(desk, "v") == 1
+    assert refusals(desk, "v") == {"superseded": 1}
+    shown = next(
+        each for each in round_files.read_tasks(open_campaign(desk.root), "v") if each.id == task
+    )
+    mine = {
+        label.association: label
+        for label in desk.records("v/labels.jsonl", Label)
+        if label.annotator == five[4].pseudonym
+    }
+    label = mine[shown.shown[0].association]
+    assert (label.value, label.seconds) == (changed["label_1"], 60.0)
+    assert label.submitted_at == past.payload["submitted_at"]
+    assert desk.status("v")["cost"] == paid
+    how = {"id": "7" * 32, "fields": {"label_1": past.payload["label_1"]}, "at": time.time()}
+    assert store.edit(five[4], "v", task, **how) == "new"  # as it was
+    assert pulled(desk, "v") == 1
+
     # Two people's lease ends. The place of one is taken meanwhile: the answer is late, and is paid.
     bad, erased, *_ = five
     out = desk.say("rounds", "exclude", "val-0", "--reason", "copied")
@@ -114,7 +139,7 @@ def whole(desk: Desk, store: Store) -> None:
     assert work(store, "v", quick, fill) == 7
     assert send(store, "v", slow, given.task.id, fill(given.task, slow)) == "late"
     assert pulled(desk, "v") == 8
-    assert refusals(desk, "v") == {"excluded": 7, "late": 1}
+    assert refusals(desk, "v") == {"excluded": 7, "late": 1, "superseded": 2}
     assert desk.status("v")["missing"] == 0
     answers = desk.records("v/answers.jsonl", Answer)
     assert [a.annotator for a in answers if a.code == "late"] == [slow.pseudonym]

@@ -442,6 +442,8 @@ def test_the_same_answer_twice_is_one_and_a_second_one_is_refused(
     assert len(payloads(site, "intrasentence-1")) == 1
     second = writer.answer(path, "b" * 32)
     assert (second.status_code, title(second)) == (409, said("second_title"))
+    for _ in range(2):
+        writer.answer(writer.next("intrasentence-1"))
     gone = writer.get(path)
     assert (gone.status_code, title(gone)) == (410, said("over_title"))
 
@@ -591,6 +593,79 @@ def test_a_person_sees_what_they_did_and_how_to_withdraw(writer: Someone) -> Non
     assert writer.id in page
     assert 'write to <a href="mailto:study@example.org" dir="ltr">study@example.org</a>' in page
     assert f'<output class="code" dir="ltr">{writer.id}</output>' in page
+
+
+# --- an answer is changed -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", web.WRITTEN)
+def test_an_answer_of_each_kind_is_shown_and_can_be_changed(site: Site, kind: Any) -> None:
+    put(site.store, plan(kind, pay=0.75, currency="USD"), 3)
+    one = site.person(f"{kind}-1").begin(f"{kind}-1")
+    path = one.next(f"{kind}-1")
+    onward = one.answer(path)
+    assert f'href="{path}">{said("change_last")}' in onward.text
+    me = one.get("/me").text
+    assert "Pay for these answers: <b>0.75 USD</b>" in me
+    assert f'href="{path}">{said("me_change")}' in me
+    shown = {
+        "intrasentence": "The librarian was BLANK at the party.",
+        "intersentence": "She sat in a corner and hardly spoke.",
+        "validation": f"{web.TEXTS[0]} – Stereotype",
+        "review": '<span class="block" dir="auto">Keep</span>',
+        "neutral": "He left at ten.",
+    }
+    assert shown[kind] in me
+    page = one.get(path).text
+    assert said("change_note") in page
+    assert 'id="skip"' not in page
+    changes = {
+        "intrasentence": {"stereotype": "shy"},
+        "intersentence": {"stereotype": "She hid behind the curtain all evening."},
+        "validation": {"label_1": "unrelated"},
+        "review": {"decision": "merge", "merge_into": "term-baker"},
+        "neutral": {"neutral": "He left at noon."},
+    }[kind]
+    for _ in range(2):  # the same twice is one change
+        went = one.answer(path, id="e" * 32, seconds="1", edits="yes", **changes)
+        assert went.url == onward.url
+    first, second = payloads(site, f"{kind}-1")
+    assert changes.items() <= second.items()
+    # The id, the time and the seconds are those of the first.
+    assert {name for name in second if second[name] != first.get(name)} == {*changes, "updated_at"}
+    assert first["seconds"] == second["seconds"] == 12.0
+    person = site.store.person(one.id)
+    assert person
+    assert site.store.standing(person, f"{kind}-1", at=0.0).answered == 1
+    assert site.store.loads(f"{kind}-1")["t-1"].answered == 1
+    assert site.store.waiting(f"{kind}-1") == 2  # the change is pulled, too
+    assert "<b>0.75 USD</b>" in one.get("/me").text
+
+
+def test_an_answer_can_be_changed_until_two_more_were_sent_or_the_round_closes(
+    site: Site, writer: Someone
+) -> None:
+    paths = [writer.next("intrasentence-1")]
+    for n in range(3):
+        paths.append(writer.answer(paths[n]).url.removeprefix(site.url))
+    edit = {"edits": "yes", "stereotype": "shy"}
+    assert title(writer.get(paths[0])) == said("over_title")
+    over = writer.answer(paths[0], id="1" * 32, **edit)
+    assert (over.status_code, title(over)) == (403, said("not_yours_title"))
+    assert said("change_note") in writer.get(paths[1]).text
+    wrong = writer.answer(paths[1], id="2" * 32, **(edit | {"stereotype": ""}))
+    assert wrong.status_code == 422
+    assert 'name="edits"' in wrong.text
+    other = site.person("intrasentence-1").begin("intrasentence-1")
+    assert other.answer(paths[1], id="3" * 32, **edit).status_code == 403
+    for n in range(store_module.EDITS):
+        assert writer.answer(paths[1], id=f"{n:032x}", **edit).status_code == 200
+    assert writer.answer(paths[1], id="4" * 32, **edit).status_code == 403  # often enough
+    assert writer.answer(paths[2], id="5" * 32, **edit).status_code == 200
+    site.store.stop("intrasentence-1")
+    assert writer.answer(paths[2], id="6" * 32, **edit).status_code == 403
+    edits = [one for one in payloads(site, "intrasentence-1") if "updated_at" in one]
+    assert len(edits) == store_module.EDITS + 1
 
 
 # --- what is to be changed ----------------------------------------------------------------------

@@ -125,6 +125,8 @@ class Leases(RuleBasedStateMachine):
                 self.ever.add((number, got.task.id))
                 assert self.store.give(who, "v", at=self.at) == got  # the same again
                 assert standing.left > 0
+                held = self.store.ahead(who, "v", at=self.at) if also else []
+                self.ever |= {(number, task) for task in held}
             else:
                 assert standing.left == 0
 

@@ -622,6 +622,6 @@ if (form) openTask();
 if (!person && kept.keys("").length) byId("leave")?.removeAttribute("hidden");
 if (person && !document.body.dataset.gone) {
     flush();
-    if (form) keepAhead().catch(() => {}); // without a network, or on a full disk, what is there stays
+    if (form && !form.elements.edits) keepAhead().catch(() => {}); // without a network, or on a full disk, what is there stays
     addEventListener("online", () => (form && kept.get(own()) ? deliver() : flush()));
 }
