@@ -521,12 +521,12 @@ def test_written_items_of_a_term_are_known_at_once(store: Store) -> None:
         assert isinstance(got, Given)
         fields = {"template": f"{id} BLANK", "stereotype": got.task.id}
         store.submit(ann, "w", got.task.id, id=id, fields=fields, seconds=1, at=0)
-    found = store.written("intrasentence", "term-0")
+    found = store.written("intrasentence", "term-0", ("", ""))
     assert [(row["template"], row["stereotype"]) for row in found] == [
         *(("a BLANK", "t0"), ("c BLANK", "t2"))
     ]
     assert set(found[0]) == {"template", "stereotype"}
-    assert store.written("intersentence", "term-0") == []
+    assert store.written("intersentence", "term-0", ("", "")) == []
 
 
 # --- people ---------------------------------------------------------------------------------------

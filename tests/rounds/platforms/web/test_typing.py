@@ -61,7 +61,7 @@ def test_the_counts_are_no_part_of_an_item_that_is_compared(site: Site) -> None:
     put(site.store, plan("intrasentence", typing=True))
     ann = site.person(ROUND).begin(ROUND)
     ann.answer(ann.next(ROUND), typing=json.dumps({"stereotype": COUNTS}))
-    assert [*site.store.written("intrasentence", "term-librarian")[0]] == [
+    assert [*site.store.written("intrasentence", "term-librarian", ("", ""))[0]] == [
         *("stereotype", "anti_stereotype", "unrelated", "template")
     ]
 

@@ -229,7 +229,7 @@ async function keepAhead() {
     await navigator.serviceWorker.register("/worker.js");
     const sent = { method: "POST", body: new URLSearchParams({ csrf: document.body.dataset.csrf }) };
     const { pages } = await (await fetch(form.dataset.ahead, sent)).json();
-    const tasks = [...new Set([location.pathname, ...pages])];
+    const tasks = [...new Set([location.pathname, ...pages].map((path) => new URL(path, location).pathname))];
     const cache = await caches.open(shelf);
     const there = (await cache.keys()).map(({ url }) => new URL(url).pathname).filter(isTask);
     for (const path of there.filter((path) => !tasks.includes(path))) await cache.delete(path);
