@@ -609,7 +609,7 @@ def test_an_answer_of_each_kind_is_shown_and_can_be_changed(site: Site, kind: An
     assert "Pay for these answers: <b>0.75 USD</b>" in me
     assert f'href="{path}">{said("me_change")}' in me
     shown = {
-        "intrasentence": "The librarian was BLANK at the party.",
+        "intrasentence": 'The librarian was <span class="chip">gap</span> at the party.',
         "intersentence": "She sat in a corner and hardly spoke.",
         "validation": f"{web.TEXTS[0]} – Stereotype",
         "review": '<span class="block" dir="auto">Keep</span>',
