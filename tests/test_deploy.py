@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import threading
@@ -33,6 +34,10 @@ class _Redirects(BaseHTTPRequestHandler):
         self.send_header("Location", "/")
         self.send_header("Content-Length", "0")
         self.end_headers()
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -107,6 +112,24 @@ def test_people_are_told_what_to_do_if_the_server_is_gone(caddy: Path, tmp_path:
     said = log.read_text("utf-8")
     assert "connection refused" in said
     assert SECRET not in said
+
+
+@pytest.mark.environment
+def test_the_proxy_waits_for_a_request_only_so_long(
+    caddy: Path, tmp_path: Path, pages: int
+) -> None:
+    text = CADDYFILE.read_text("utf-8")
+    assert "read_header 10s" in text
+    assert "read_body 15s" in text
+    quick = text.replace("read_header 10s", "read_header 1s").replace("body 15s", "body 1s")
+    head = f"POST /p/{SECRET} HTTP/1.1\r\nHost: x\r\nContent-Length: 90\r\n"
+    with proxied(caddy, quick, tmp_path, pages) as (address, _):
+        for sent in (b"", head[:30].encode(), f"{head}\r\nagree=".encode()):
+            port = int(address.rpartition(":")[2])
+            with socket.create_connection(("127.0.0.1", port), 30) as end:
+                end.sendall(sent)
+                while end.recv(1 << 16):  # it is closed, if need be after an answer
+                    pass
 
 
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="no sqlite3 here")

@@ -44,6 +44,29 @@ with opener.open(sys.argv[2]) as reply:
     print(reply.read().decode())
 """
 
+SLOW = """
+import socket, ssl, sys, time, urllib.request as r
+context = ssl.create_default_context(cafile=sys.argv[1])
+name = r.Request(sys.argv[2]).host
+sent = f"POST /join/x HTTP/1.1\\r\\nHost: {name}\\r\\nContent-Length: 90\\r\\n"
+sent += "Content-Type: application/x-www-form-urlencoded\\r\\n\\r\\nagree="
+ends = []
+for number in range(1100):
+    end = context.wrap_socket(socket.create_connection((name, 443), 60), server_hostname=name)
+    ends.append(end)
+    end.sendall(sent.encode() if number % 3 else sent[:20].encode())
+for _ in range(3):
+    print(r.urlopen(sys.argv[2], timeout=60, context=context).status)
+for end in ends:  # each is closed, if need be after an answer
+    end.settimeout(120)
+    try:
+        while end.recv(1 << 16):
+            pass
+    except ConnectionError:
+        pass
+"""
+"""1,100 clients with half a header or half a body; others are served, and they are closed."""
+
 
 def blocks(title: str) -> list[list[str]]:
     """The commands of a section of the guide, by block."""
@@ -66,7 +89,8 @@ def start_unit(server: Machine, name: str) -> None:
     may = "--inh-caps=+net_bind_service --ambient-caps=+net_bind_service"
     may = may if service.get("AmbientCapabilities") == "CAP_NET_BIND_SERVICE" else ""
     command = (
-        f"umask {service.get('UMask', '022')}; set -a; . {service['EnvironmentFile']}; "
+        f"umask {service.get('UMask', '022')}; ulimit -n {service['LimitNOFILE']}; "
+        f"set -a; . {service['EnvironmentFile']}; "
         f"export HOME={home}; cd {service.get('WorkingDirectory', '/')}; "
         f"exec {service['ExecStart']}"
     )
@@ -143,6 +167,9 @@ def use(server: Machine, last: str) -> None:
     assert head.startswith(f"200 https://{NAME}/")
     assert head.endswith(" max-age=31536000")
     assert "the Academy" in page
+
+    words = (SLOW, ROOT_CERTIFICATE, f"https://{NAME}/health")
+    assert server.run(f"ulimit -n 4096; python3 -c {shlex.join(words)}").split() == ["200"] * 3
 
     def as_curation(command: str) -> str:
         return server.run(f"su - curation -c {shlex.quote(command)}")

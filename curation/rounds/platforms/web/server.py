@@ -12,9 +12,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+import h11
 import uvicorn
 from filelock import FileLock, Timeout
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from curation.files import CurationError
 from curation.rounds.platforms.web.app import make_app
@@ -23,7 +26,12 @@ from curation.rounds.platforms.web.forms import Services
 from curation.rounds.platforms.web.store import LEAST_FREE, Store
 
 PROXY = "127.0.0.1"
-GRACE = 10  # seconds in which requests that have begun are answered
+GRACE = 10  # seconds in which requests that have come whole are answered at the end
+WHOLE = 20.0  # seconds in which a request must come, with its body
+TAKEN = 60.0  # seconds for which a reader may take nothing of a response
+CLOSING = 1.0  # seconds in which a closed connection must take the rest
+MOST, OF_ADDRESS = 500, 200  # connections at once, in all and from one address, such as a room
+BACKLOG = 100  # connections taken in one step: a process can have 1,024 files
 
 
 def run(
@@ -98,9 +106,86 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
+class _Connection(H11Protocol):
+    """A connection that a slow client cannot keep: uvicorn itself waits for requests for ever.
+
+    If there are too many, that one is closed which has waited longest for the rest of a request or
+    for the next one.
+
+    Attributes:
+        since: since when it waits; None while its request is answered.
+    """
+
+    since: float | None = None
+    _request: Any = None
+    _reader: Any = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._watch()
+        every: list[Any] = [*self.connections]
+        host = self.client and self.client[0]
+        if len(every) <= MOST:
+            every = [one for one in every if one.client and one.client[0] == host != PROXY]
+            if len(every) <= OF_ADDRESS:
+                return
+        min((one for one in every if one.since is not None), key=lambda one: one.since).end()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch()
+
+    def _watch(self) -> None:
+        """Begin or end the time of a request."""
+        waits = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+        begun = waits and self.timeout_keep_alive_task is None
+        if not (begun and self._request):
+            self.since = self.loop.time() if waits else None
+        if begun and not self._request:
+            self._request = self.loop.call_later(WHOLE, self.end)
+        elif not begun and self._request:
+            self._request = self._request.cancel()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._reader = self.loop.call_later(TAKEN, self.end)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._reader = self._reader and self._reader.cancel()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        for timer in filter(None, (self._request, self._reader)):
+            timer.cancel()
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self.loop.call_later(CLOSING, self.end)
+
+    def shutdown(self) -> None:
+        """Close it at the end of the server, unless it is about to be answered."""
+        super().shutdown()
+        if self.since is not None or self._reader:
+            rest = self.transport.get_write_buffer_size()
+            self.loop.call_later(CLOSING if rest else 0, self.end)
+
+    def end(self) -> None:
+        """Close it, whatever its client still has to send or to take."""
+        self.since = None
+        self.connections.discard(self)  # before others are counted that came at the same moment
+        self.transport.abort()
+
+
 def _config(store: Store, services: Services) -> uvicorn.Config:
     return uvicorn.Config(
         make_app(store, services),
+        http=_Connection,
+        backlog=BACKLOG,
         access_log=False,
         log_config=None,
         server_header=False,

@@ -179,6 +179,8 @@ class Site:
             try:
                 form = await _form(request) if request.method == "POST" else Form()
                 visit = await run_in_threadpool(self._visit, request, form)
+            except ClientDisconnect:  # nobody would see a page
+                return Response(status_code=400)
             except Exception as error:  # shown as any other, also if the database is broken
                 visit, handler = self._stranger(request), partial(_raise, error)
             response = await run_in_threadpool(self._answered, visit, name, handler)
@@ -396,7 +398,5 @@ async def _form(request: Request) -> Form:
         for name, value in (await request.form(max_files=0, max_fields=100)).multi_items():
             form.setdefault(name, []).append(str(value))
         return form
-    except ClientDisconnect:
-        raise Refusal(400, "unreadable") from None
     except HTTPException:
         raise Refusal(400, "unreadable") from None
