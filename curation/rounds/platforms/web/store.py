@@ -43,8 +43,8 @@ LEAST_FREE = 64 * 2**20
 WAIT = 30.0
 """How many seconds a change waits for another one."""
 
-CHANGEABLE, EDITS = 2, 20
-"""How many of a person's last answers in a round may be changed, and how often each."""
+CHANGEABLE = 2
+"""How many of a person's last answers in a round may be changed."""
 AHEAD = 3
 """How many tasks a person holds at most, besides the one at hand, for a time without a network."""
 MOST_SENT = 20
@@ -890,7 +890,7 @@ class Store:
         if not self.one("SELECT is_open FROM rounds WHERE name = ?", round):
             return {}
         last = [*self.past(person, round).items()][-CHANGEABLE:]
-        return {task: past for task, past in last if past.edits < EDITS}
+        return {task: past for task, past in last if past.edits < MOST_SENT - 1}
 
     def edit(
         self,
@@ -910,6 +910,8 @@ class Store:
             last = self.changeable(person.id, round).get(task)
             if last is None:
                 return NOT_YOURS
+            if over := _over(db, (person.id, round, task), id, at):
+                return over
             sent = timestamp(datetime.fromtimestamp(at, UTC))
             payload = last.payload | dict(fields) | {"updated_at": sent}
             _keep(db, (id, "edit", round, task, person.id, at, 0), payload)
