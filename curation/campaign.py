@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from filelock import FileLock, Timeout
 
@@ -22,6 +23,22 @@ GROUPS = {
 }
 """The groups of commands, whose second word is a command too, and not an argument."""
 
+Stage = Literal[
+    "terms", "rounds", "decisions", "measures", "scores", "trust", "release", "pages", "boards"
+]
+FOLDERS: dict[Stage, str] = {
+    "terms": "1-terms",
+    "rounds": "2-rounds",
+    "decisions": "3-decisions",
+    "measures": "4-measures",
+    "scores": "5-scores",
+    "trust": "6-trust",
+    "release": "7-release",
+    "pages": "8-pages",
+    "boards": "boards",
+}
+"""The folders of a campaign."""
+
 
 @dataclass(frozen=True)
 class Campaign:
@@ -33,50 +50,9 @@ class Campaign:
     root: Path
     settings: Settings
 
-    @property
-    def terms(self) -> Path:
-        """The folder of stage 1."""
-        return self.root / "1-terms"
-
-    @property
-    def rounds(self) -> Path:
-        """The folder of stage 2."""
-        return self.root / "2-rounds"
-
-    @property
-    def decisions(self) -> Path:
-        """The folder of stage 3."""
-        return self.root / "3-decisions"
-
-    @property
-    def measures(self) -> Path:
-        """The folder of stage 4."""
-        return self.root / "4-measures"
-
-    @property
-    def scores(self) -> Path:
-        """The folder of stage 5."""
-        return self.root / "5-scores"
-
-    @property
-    def trust(self) -> Path:
-        """The folder of stage 6."""
-        return self.root / "6-trust"
-
-    @property
-    def releases(self) -> Path:
-        """The folder of stage 7."""
-        return self.root / "7-release"
-
-    @property
-    def pages(self) -> Path:
-        """The folder of stage 8."""
-        return self.root / "8-pages"
-
-    @property
-    def boards(self) -> Path:
-        """What the owner keeps of leaderboards."""
-        return self.root / "boards"
+    def folder(self, stage: Stage) -> Path:
+        """The folder of a stage."""
+        return self.root / FOLDERS[stage]
 
     def round_names(self) -> list[str]:
         """The names of the rounds that have answers: raw answers, or items made from them.
@@ -84,13 +60,14 @@ class Campaign:
         Raises:
             CurationError: a folder's name is not UTF-8.
         """
-        raw = (path.parents[1].name for path in self.rounds.glob("*/raw/*.jsonl"))
-        made = (path.parent.name for path in self.rounds.glob("*/items.jsonl"))
+        raw = (path.parents[1].name for path in self.folder("rounds").glob("*/raw/*.jsonl"))
+        made = (path.parent.name for path in self.folder("rounds").glob("*/items.jsonl"))
         names = sorted({*raw, *made})
         for name in names:
             if name != printable(name):
                 raise CurationError(
-                    f"{self.rounds / name}: the name of this folder is not UTF-8", "rename it"
+                    f"{self.folder('rounds') / name}: the name of this folder is not UTF-8",
+                    "rename it",
                 )
         return names
 
@@ -151,11 +128,9 @@ class Campaign:
         Raw answers may be behind a link, because they are read more often than written:
         ``archive.deliver`` checks their folder. The campaign's folder itself may be a link.
         """
-        places = [(self.scores, ("*", "*/*")), (self.trust, ("*", "*/*", "*/*/*"))]
-        runs = (path for place, depths in places for depth in depths for path in place.glob(depth))
-        stages = (self.terms, self.rounds, self.decisions, self.measures, self.scores, self.trust)
-        written = (*stages, self.releases, self.pages, self.boards)
-        folders = (*written, *self.rounds.glob("*"), *runs)
+        runs = ("5-scores/*", "5-scores/*/*", "6-trust/*", "6-trust/*/*", "6-trust/*/*/*")
+        below = (path for depth in ("2-rounds/*", *runs) for path in self.root.glob(depth))
+        folders = (*(self.root / name for name in FOLDERS.values()), *below)
         for path in (self.root / ".lock", *folders):
             refuse_links(path, below=self.root)
 

@@ -355,7 +355,7 @@ def rejections() -> Callable[[Campaign, str], list[tuple[str, str]]]:
     """The (code, detail) pairs of a round's ``rejected.jsonl``."""
 
     def read(campaign: Campaign, round: str = "main") -> list[tuple[str, str]]:
-        path = campaign.rounds / round / "rejected.jsonl"
+        path = campaign.folder("rounds") / round / "rejected.jsonl"
         rows = map(json.loads, path.read_text("utf-8").splitlines())
         return [(row["code"], row["detail"]) for row in rows]
 

@@ -205,10 +205,10 @@ def test_the_lines_that_an_older_campaign_lacks_are_added(campaign: Campaign) ->
 
 
 def test_the_modes_of_private_files_are_repaired(campaign: Campaign, tmp_path: Path) -> None:
-    folder = campaign.rounds / "main"
+    folder = campaign.folder("rounds") / "main"
     (folder / "raw").mkdir(parents=True)
     private = [*(folder / f"{name}.jsonl" for name in ("tasks", "items", "rejected", "raw/x"))]
-    private += [campaign.rounds / f"{name}.jsonl" for name in ("people", "standing")]
+    private += [campaign.folder("rounds") / f"{name}.jsonl" for name in ("people", "standing")]
     shared, elsewhere = folder / "labels.jsonl", tmp_path / "elsewhere"
     for path in (*private, shared, elsewhere):
         path.write_bytes(b"")
@@ -250,10 +250,10 @@ def test_the_lock_is_held_by_one_and_given_back_after_a_failure(campaign: Campai
 def test_rounds_are_those_with_answers(campaign: Campaign) -> None:
     assert campaign.round_names() == []
     for name in ("b/raw/x.jsonl", "a/items.jsonl"):
-        path = campaign.rounds / name
+        path = campaign.folder("rounds") / name
         path.parent.mkdir(parents=True)
         path.touch()
-    (campaign.rounds / "empty" / "raw").mkdir(parents=True)
+    (campaign.folder("rounds") / "empty" / "raw").mkdir(parents=True)
     assert campaign.round_names() == ["a", "b"]
 
 

@@ -134,15 +134,15 @@ def test_a_campaign_is_not_locked_if_what_it_writes_to_is_a_link(
 def test_a_campaign_may_be_behind_a_link_and_so_may_its_raw_answers(
     campaign: Campaign, tmp_path: Path
 ) -> None:
-    raw = campaign.rounds / "main" / "raw"
+    raw = campaign.folder("rounds") / "main" / "raw"
     archive.deliver(raw, "answers", [{"a": 1}])
     raw.rename(tmp_path / "other-disk")
     raw.symlink_to(tmp_path / "other-disk")
     (tmp_path / "link").symlink_to(campaign.root)
     opened = open_campaign(tmp_path / "link")
     with opened.lock():
-        _write(opened.terms / "a.json")
-        (line,) = archive.read(opened.rounds / "main" / "raw")
+        _write(opened.folder("terms") / "a.json")
+        (line,) = archive.read(opened.folder("rounds") / "main" / "raw")
         assert line[1].payload == {"a": 1}
 
 
@@ -203,8 +203,8 @@ def test_a_campaign_whose_name_is_not_utf_8_works(
 
 
 def test_a_round_whose_name_is_not_utf_8_is_refused(campaign: Campaign) -> None:
-    (campaign.rounds / ODD / "raw").mkdir(parents=True)
-    (campaign.rounds / ODD / "raw" / "a.jsonl").touch()
+    (campaign.folder("rounds") / ODD / "raw").mkdir(parents=True)
+    (campaign.folder("rounds") / ODD / "raw" / "a.jsonl").touch()
     with pytest.raises(CurationError, match="the name of this folder is not UTF-8"):
         campaign.round_names()
 

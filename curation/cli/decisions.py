@@ -97,7 +97,7 @@ def agreement(
     measures, groups = _listed(measure, tuple(MEASURES)), _listed(by, GROUPS)
     with locked(campaign) as opened:
         bring_up_to_date(opened, "agreement", reporter=console)
-        report = read_json(opened.decisions / "agreement.json")
+        report = read_json(opened.folder("decisions") / "agreement.json")
         if exclude or set(measures) - set(opened.settings.agreement.measures):
             report = steps.agreement_report(
                 opened,
@@ -240,7 +240,7 @@ def split(campaign: Where = Path(), as_json: Json = False) -> None:
     """
     with locked(campaign) as opened:
         bring_up_to_date(opened, "split", reporter=console)
-        report = read_json(opened.decisions / "split.json")
+        report = read_json(opened.folder("decisions") / "split.json")
     if as_json:
         console.say_json(report)
         return

@@ -72,18 +72,18 @@ def demo(
     settings = read_settings(example / "campaign.toml")
     settings = _without_caps(settings) if web else settings
     made = create_campaign(folder, settings)
-    made.terms.mkdir(exist_ok=True)
-    made.rounds.mkdir(exist_ok=True)
-    shutil.copyfile(example / "rounds" / "text.toml", made.rounds / "text.toml")
+    made.folder("terms").mkdir(exist_ok=True)
+    made.folder("rounds").mkdir(exist_ok=True)
+    shutil.copyfile(example / "rounds" / "text.toml", made.folder("rounds") / "text.toml")
     console.say(f"The example campaign, invented and mild, in {folder}.\n")
     if web:
-        shutil.copyfile(example / "rounds" / "training.csv", made.rounds / "training.csv")
+        shutil.copyfile(example / "rounds" / "training.csv", made.folder("rounds") / "training.csv")
         _serve(made, example / "writers.csv", port)
         return
-    made.releases.mkdir(exist_ok=True)
-    shutil.copyfile(example / "edits.csv", made.terms / "edits.csv")
+    made.folder("release").mkdir(exist_ok=True)
+    shutil.copyfile(example / "edits.csv", made.folder("terms") / "edits.csv")
     shutil.copyfile(example / "statement.toml", statement.place(made))
-    shutil.copytree(example / "trust", made.trust, dirs_exist_ok=True)
+    shutil.copytree(example / "trust", made.folder("trust"), dirs_exist_ok=True)
 
     step = Steps(made.root / "tasks" / "demo.log")  # it has names: git leaves tasks/ out
     step("terms scan dump.json", scan, [example / "dump.json"], folder)
@@ -119,7 +119,7 @@ def demo(
         _say_released(made)
     warnings = read_text(step.log).count("\nwarning: ")
     console.say(f"All that the commands printed, with {amount(warnings, 'warning')}: {step.log}")
-    console.say(f"To read about the results, open in your browser: {made.pages / REPORT}")
+    console.say(f"To read about the results, open in your browser: {made.folder('pages') / REPORT}")
     console.say(f"To look around: cd {folder}; curation status")
 
 
@@ -224,7 +224,7 @@ def _release(step: Steps, campaign: Campaign) -> None:
 
 def _say_released(campaign: Campaign) -> None:
     """Say how many CATs are released, and where."""
-    report = read_json(campaign.decisions / "split.json")
+    report = read_json(campaign.folder("decisions") / "split.json")
     kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
     console.say(f"\n{amount(kept, 'CAT is', 'CATs are')} released in {folder_of(campaign)}")
 

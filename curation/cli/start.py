@@ -143,7 +143,7 @@ def run(campaign: Where = Path(), as_json: Json = False) -> None:
 
     with opened.lock():
         bring_up_to_date(opened, tell=tell, reporter=console)
-    folder = opened.releases / opened.settings.release.version
+    folder = opened.folder("release") / opened.settings.release.version
     if as_json:
         console.say_json({"steps": done, "release": folder if folder.exists() else None})
     elif folder.exists():

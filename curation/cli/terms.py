@@ -191,7 +191,7 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
         )
     for text in steps.selection_warnings(opened, outcome):
         console.warn(text)
-    console.say(f"{amount(counts['kept'], 'term')} in {opened.terms / 'targets.jsonl'}")
+    console.say(f"{amount(counts['kept'], 'term')} in {opened.folder('terms') / 'targets.jsonl'}")
     console.say("To change one, edit 1-terms/edits.csv. «curation terms explain TERM» shows why.")
 
 

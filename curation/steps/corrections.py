@@ -100,7 +100,8 @@ def correct_item(
     """
     if not read.raw_is_here(campaign):
         raise CurationError(
-            f"{campaign.rounds}: the raw answers are not here, and items are computed from them",
+            f"{campaign.folder('rounds')}: the raw answers are not here, and items are computed "
+            "from them",
             "correct the text on the machine that has them",
         )
     computed = made_steps(campaign)

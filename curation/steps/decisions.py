@@ -71,7 +71,7 @@ def kept_splits(campaign: Campaign, terms: Iterable[Term]) -> dict[str, SplitNam
     for folder in _folders(campaign):
         if not folder.is_dir():
             raise CurationError(
-                f"[split] keep names version {folder.name}, which is not in {campaign.releases}",
+                f"[split] keep names version {folder.name}, which is not in {folder.parent}",
                 "put its folder back, or name another built version",
             )
         version = read_version(folder)
@@ -92,7 +92,7 @@ def _folders(campaign: Campaign) -> list[Path]:
     name = campaign.settings.split.keep
     if not name:
         return []
-    folder = campaign.releases / name
+    folder = campaign.folder("release") / name
     earlier = versions.earlier(campaign)
     return earlier[: earlier.index(folder) + 1] if folder in earlier else [folder]
 
@@ -297,7 +297,7 @@ def kept_without_votes(campaign: Campaign) -> set[str]:
     """The ids of the CATs that have no votes: published gold labels alone decided them."""
     from curation.decisions.filter import without_votes
 
-    path = campaign.decisions / "decisions.jsonl"
+    path = campaign.folder("decisions") / "decisions.jsonl"
     if not campaign.settings.decisions.trust_gold or not path.exists():
         return set()
     return without_votes(read_records(path, Decision))
@@ -318,10 +318,10 @@ def agreement_settings(campaign: Campaign) -> Settings:
 def agreement_inputs(campaign: Campaign) -> list[Path]:
     """What agreement reads."""
     return [
-        campaign.terms / "targets.jsonl",
+        campaign.folder("terms") / "targets.jsonl",
         *item_files(campaign),
         *label_files(campaign),
-        campaign.decisions / "decisions.jsonl",
+        campaign.folder("decisions") / "decisions.jsonl",
         *round_files.task_files(campaign),
         *round_files.check_files(campaign),
         *round_files.flag_files(campaign),
@@ -361,9 +361,9 @@ def agreement_report(
 
     settings = campaign.settings
     items = read_items(campaign)
-    decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
+    decisions = read_records(campaign.folder("decisions") / "decisions.jsonl", Decision)
     if [item.id for item in items] != [decision.item for decision in decisions]:
-        path = campaign.decisions / "decisions.jsonl"
+        path = campaign.folder("decisions") / "decisions.jsonl"
         raise CurationError(
             f"{path}: the items have changed since the filter ran",
             "run «curation decisions filter»",
@@ -550,16 +550,16 @@ def split_settings(campaign: Campaign) -> Settings:
 
 def split_inputs(campaign: Campaign) -> list[Path]:
     """What the split reads."""
-    decisions = campaign.decisions / "decisions.jsonl"
+    decisions = campaign.folder("decisions") / "decisions.jsonl"
     kept = kept_split_inputs(campaign)
-    return [campaign.terms / "targets.jsonl", *item_files(campaign), decisions, *kept]
+    return [campaign.folder("terms") / "targets.jsonl", *item_files(campaign), decisions, *kept]
 
 
 def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Split the kept CATs into dev and test."""
     dev, seed = campaign.settings.split.dev, campaign.settings.campaign.seed
     items = read_items(campaign)
-    decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
+    decisions = read_records(campaign.folder("decisions") / "decisions.jsonl", Decision)
     terms = terms_of(campaign, items).values()
     keep = kept_splits(campaign, terms)
     split = stage.cats(items, decisions, terms, dev=dev, seed=seed, keep=keep)
@@ -577,7 +577,7 @@ def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
 FILTER = Step(
     "filter",
     "which items become CATs",
-    lambda c: c.decisions,
+    lambda c: c.folder("decisions"),
     "decisions.filter",
     filter_settings,
     lambda c: [*item_files(c), *label_files(c), *round_files.flag_files(c)],
@@ -588,7 +588,7 @@ FILTER = Step(
 AGREEMENT = Step(
     "agreement",
     "how far annotators agree",
-    lambda c: c.decisions,
+    lambda c: c.folder("decisions"),
     "decisions.agreement",
     agreement_settings,
     agreement_inputs,
@@ -599,7 +599,7 @@ AGREEMENT = Step(
 SPLIT = Step(
     "split",
     "dev and test by term",
-    lambda c: c.decisions,
+    lambda c: c.folder("decisions"),
     "decisions.split",
     split_settings,
     split_inputs,

@@ -110,7 +110,7 @@ def ethics_sheet(
         licences=list(dict.fromkeys(work.texts["study"]["licence"] for work in works)),
         typing=any(work.typing for work in works),
         trained=any(work.trained for work in works),
-        groups=(campaign.rounds / "annotators.csv").exists(),
+        groups=(campaign.folder("rounds") / "annotators.csv").exists(),
         versions=version_names(campaign),
         statement=read_statement(campaign),
         asked=asked,

@@ -77,7 +77,7 @@ def warn_of_people(
         reporter: where the warning goes.
         fix: what to do if they are one person; by default, what to do about their answers.
     """
-    path = campaign.rounds / "people.jsonl"
+    path = campaign.folder("rounds") / "people.jsonl"
     known = {person.id for person in read_records(path, Person, missing_ok=True)}
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
     # Ids with an @ are the same in capitals and in small letters.
@@ -96,7 +96,7 @@ def _archived(campaign: Campaign) -> Iterable[str]:
         person
         for round in campaign.round_names()
         for words in [round_files.read_words(campaign, round)]
-        for _, event in archive.read(campaign.rounds / round / "raw")
+        for _, event in archive.read(campaign.folder("rounds") / round / "raw")
         if (person := person_of(event, words))
     }
 
@@ -338,7 +338,8 @@ def _import(
             people.make_key(campaign.settings.campaign.id)
         elif not read.raw_is_here(campaign):
             raise CurationError(
-                f"{campaign.rounds}: the raw answers that the items were made from are not here",
+                f"{campaign.folder('rounds')}: the raw answers that the items were made from are "
+                "not here",
                 "import on the machine that has them, or copy every round's folder «raw» from it",
             )
         # A mistake in edits.csv or in a word list is reported before anything is kept.
@@ -351,7 +352,7 @@ def _import(
         new = dict.fromkeys(pair for pair in named if pair not in known)
         warn_of_targets(new, known, reporter)
         register_terms(campaign, selection, named, known_only=known_only)
-        delivery = archive.deliver(campaign.rounds / round / "raw", source, payloads)
+        delivery = archive.deliver(campaign.folder("rounds") / round / "raw", source, payloads)
         rows = len(payloads)
         payloads.clear()  # they may be most of the memory, and are read again from the archive
         named.clear()

@@ -193,9 +193,11 @@ def _common_settings(campaign: Campaign, *names: str) -> Settings:
 
 def kept_report(campaign: Campaign, name: str) -> Report:
     """What the step statistics, sentiment or keywords wrote when it last ran."""
-    report = dict(read_json(campaign.measures / f"{name}.json"))
+    report = dict(read_json(campaign.folder("measures") / f"{name}.json"))
     own = _OWN_FILES.get(name, {})
-    return report | {field: read_json(campaign.measures / file) for field, file in own.items()}
+    return report | {
+        field: read_json(campaign.folder("measures") / file) for field, file in own.items()
+    }
 
 
 # --- statistics ---------------------------------------------------------------------------------
@@ -316,7 +318,11 @@ def keyword_inputs(campaign: Campaign) -> list[Path]:
     """What keywords read: the counts of a reference corpus are among them if they are a file."""
     name = campaign.settings.measures.reference
     reference = [] if name == WORDFREQ else [campaign.root / name]
-    return [campaign.terms / "targets.jsonl", campaign.decisions / "cats.jsonl", *reference]
+    return [
+        campaign.folder("terms") / "targets.jsonl",
+        campaign.folder("decisions") / "cats.jsonl",
+        *reference,
+    ]
 
 
 def keywords_of(source: Source, settings: MeasureSettings, reporter: Reporter = QUIET) -> Report:
@@ -363,8 +369,8 @@ def pitfall_inputs(campaign: Campaign) -> list[Path]:
     names = ["cats.jsonl"]
     if campaign.settings.decisions.trust_gold:  # otherwise every CAT has votes; split needs filter
         names += ["decisions.jsonl"]
-    decided = [campaign.decisions / name for name in names]
-    return [campaign.terms / "targets.jsonl", *decided, own_words(campaign)]
+    decided = [campaign.folder("decisions") / name for name in names]
+    return [campaign.folder("terms") / "targets.jsonl", *decided, own_words(campaign)]
 
 
 def pitfalls_of(
@@ -418,8 +424,8 @@ def kept_pitfalls(campaign: Campaign) -> "Pitfalls":
     from curation.measures.pitfalls import Report as Pitfalls
     from curation.measures.pitfalls import Row
 
-    kept = read_json(campaign.measures / "pitfalls.json")
-    hits = read_records(campaign.measures / "pitfalls.jsonl", Pitfall)
+    kept = read_json(campaign.folder("measures") / "pitfalls.json")
+    hits = read_records(campaign.folder("measures") / "pitfalls.jsonl", Pitfall)
     return Pitfalls(kept["language"], kept["cats"], hits, [Row(**row) for row in kept["table"]])
 
 
@@ -450,14 +456,16 @@ def _measure(
         return found
 
     module = f"measures.{name}"
-    return Step(name, says, lambda c: c.measures, module, settings, inputs, work, needs=needs)
+    return Step(
+        name, says, lambda c: c.folder("measures"), module, settings, inputs, work, needs=needs
+    )
 
 
 STATISTICS = _measure(
     "statistics",
     "how much was collected",
     statistics_settings,
-    lambda c: [c.decisions / "cats.jsonl", *item_files(c)],
+    lambda c: [c.folder("decisions") / "cats.jsonl", *item_files(c)],
     lambda report: {"terms": len(report["terms"])},
     (ANSWERS, SPLIT),
 )
@@ -466,7 +474,7 @@ SENTIMENT = _measure(
     "sentiment",
     "how negative each label is",
     sentiment_settings,
-    lambda c: [c.decisions / "cats.jsonl"],
+    lambda c: [c.folder("decisions") / "cats.jsonl"],
     lambda report: {"associations": sum(map(len, report["predictions"].values()))},
     (SPLIT,),
 )
@@ -483,7 +491,7 @@ KEYWORDS = _measure(
 PITFALLS = Step(
     "pitfalls",
     "known pitfalls, and what blocks a release",
-    lambda c: c.measures,
+    lambda c: c.folder("measures"),
     "measures.pitfalls",
     pitfall_settings,
     pitfall_inputs,

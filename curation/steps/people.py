@@ -46,15 +46,15 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
     Returns:
         How many answers were erased from archives.
     """
-    manifest = read_manifest(campaign.rounds)
+    manifest = read_manifest(campaign.folder("rounds"))
     # Before the first archive changes: the results of the step answers are no longer up to date,
     # and segments will have another content.
     content_open = dict.fromkeys(read.known_segments(campaign), "")
-    with writing(campaign.rounds / SEGMENTS) as file:
+    with writing(campaign.folder("rounds") / SEGMENTS) as file:
         file.write(dump_json(content_open))
     steps = dict(manifest.steps)
     steps.pop("answers", None)
-    with writing(campaign.rounds / MANIFEST) as file:
+    with writing(campaign.folder("rounds") / MANIFEST) as file:
         file.write(dump_json(Manifest(steps=steps).model_dump()))
     round_files.forget_holder(campaign, person, people.erased(round_files.read_standing(campaign)))
     writers = people.erased(round_files.read_standing(campaign))
@@ -68,7 +68,7 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
             kept = [_without_words(task) if task.writers & writers else task for task in tasks]
             round_files.rewrite_tasks(campaign, round, kept)
     erased = 0
-    for raw in sorted(campaign.rounds.glob("*/raw")):
+    for raw in sorted(campaign.folder("rounds").glob("*/raw")):
         round = raw.parent.name
         planned = (raw.parent / "tasks.jsonl").exists()
         tasks = round_files.read_tasks(campaign, round) if planned else []
@@ -270,7 +270,7 @@ def changed(before: Fields, after: Fields) -> Fields:
 def _foresee(
     campaign: Campaign, person: str, items: set[str], cats: set[str], versions: list[str]
 ) -> Foreseen:
-    met = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
+    met = read_records(campaign.folder("rounds") / "people.jsonl", Person, missing_ok=True)
     labels = read_labels(campaign)
     on_theirs, by_them = labels["item"].isin(list(items)), labels["annotator"] == person
     return Foreseen(
@@ -317,7 +317,7 @@ def _pseudonym(campaign: Campaign, who: str) -> str:
         CurationError: nobody here has answered under that name, or several people have.
     """
     name, standing = _names(campaign), round_files.read_standing(campaign)
-    met = campaign.rounds / "people.jsonl"
+    met = campaign.folder("rounds") / "people.jsonl"
     known = {person.id for person in read_records(met, Person, missing_ok=True)}
     known |= {line.person for line in standing}
     known |= set(read_labels(campaign)["annotator"].unique())  # published pseudonyms, too
@@ -353,7 +353,7 @@ def count_all(campaign: Campaign) -> Fields:
         "CATs": decided.counts["items_kept"] if decided else 0,
         "items_without_enough_labels": decided.counts.get("too_few_labels", 0) if decided else 0,
     }
-    path = campaign.decisions / "agreement.json"
+    path = campaign.folder("decisions") / "agreement.json"
     if runs["agreement"] and path.exists():  # it may have been deleted after an erasure
         report: Agreement = read_json(path)
         for row in report["measures"]:
@@ -364,7 +364,7 @@ def count_all(campaign: Campaign) -> Fields:
 
 def cats_of(campaign: Campaign) -> set[str]:
     """The ids of the items that are CATs."""
-    path = campaign.decisions / "decisions.jsonl"
+    path = campaign.folder("decisions") / "decisions.jsonl"
     decisions: Sequence[Decision] = read_records(path, Decision, missing_ok=True)
     return {decision.item for decision in decisions if decision.kept}
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _round_files(campaign: Campaign, name: str) -> list[Path]:
-    return [campaign.rounds / round / name for round in campaign.round_names()]
+    return [campaign.folder("rounds") / round / name for round in campaign.round_names()]
 
 
 def _files_of(campaign: Campaign, name: str, *, neutral: bool = False) -> list[Path]:
@@ -49,7 +49,7 @@ def raw_files(campaign: Campaign) -> list[Path]:
 def no_answers(campaign: Campaign) -> CurationError | None:
     """The error of steps that need answers, if the campaign has none, or this copy lacks some."""
     names = set(campaign.round_names())
-    for labels in sorted(campaign.rounds.glob("*/labels.jsonl")):
+    for labels in sorted(campaign.folder("rounds").glob("*/labels.jsonl")):
         if labels.parent.name not in names:
             return round_files.not_in_copy(labels.with_name("items.jsonl"))
     if names:
@@ -63,7 +63,9 @@ def no_answers(campaign: Campaign) -> CurationError | None:
 def run_files(campaign: Campaign) -> list[Path]:
     """Every score run's description, scores and comparisons: inputs of a step that reads them."""
     names = ("run.json", "scores.jsonl", "comparisons.jsonl")
-    return [path for name in names for path in sorted(campaign.scores.glob(f"*/*/{name}"))]
+    return [
+        path for name in names for path in sorted(campaign.folder("scores").glob(f"*/*/{name}"))
+    ]
 
 
 def raw_is_here(campaign: Campaign) -> bool:
@@ -81,7 +83,7 @@ def raw_is_here(campaign: Campaign) -> bool:
         if now is None or sha not in ("", now):
             raise _not_as_they_came(campaign.root / name, "have changed" if now else "are missing")
     for round in campaign.round_names():
-        folder = campaign.rounds / round
+        folder = campaign.folder("rounds") / round
         results = (folder / "items.jsonl", folder / "labels.jsonl")
         if not segments(folder / "raw") and any(p.exists() and p.stat().st_size for p in results):
             raise _not_as_they_came(folder / "raw", "are missing")
@@ -104,9 +106,9 @@ def known_segments(campaign: Campaign) -> dict[str, str]:
     Raises:
         CurationError: neither the manifest nor ``segments.json`` can be read.
     """
-    run = read_manifest(campaign.rounds).steps.get("answers")
+    run = read_manifest(campaign.folder("rounds")).steps.get("answers")
     known = {n: sha for n, sha in run.inputs.items() if "/raw/" in n} if run else {}
-    path = campaign.rounds / SEGMENTS
+    path = campaign.folder("rounds") / SEGMENTS
     try:
         kept = read_json(path) if path.exists() else {}
     except CurationError:
@@ -183,7 +185,7 @@ def forget_answers() -> None:
 
 def read_terms(campaign: Campaign) -> dict[str, Term]:
     """The campaign's terms by id."""
-    return {t.id: t for t in read_records(campaign.terms / "targets.jsonl", Term)}
+    return {t.id: t for t in read_records(campaign.folder("terms") / "targets.jsonl", Term)}
 
 
 def terms_of(campaign: Campaign, items: Sequence[Item]) -> dict[str, Term]:
@@ -274,7 +276,7 @@ PACKAGES = ("wordfreq", "simplemma", "lemminflect", "better-profanity", "Faker",
 
 def own_words(campaign: Campaign) -> Path:
     """The file of a team's own word lists for pitfalls."""
-    return campaign.measures / "words.csv"
+    return campaign.folder("measures") / "words.csv"
 
 
 def word_packages(campaign: Campaign) -> dict[str, str | None]:

@@ -81,7 +81,7 @@ class Source:
         """What pitfalls depend on: other names of targets, and pitfalls that are not checked."""
         if self.campaign is None:
             return {"names": self.names, "off": self.off}
-        there = (self.campaign.terms / "targets.jsonl").exists()
+        there = (self.campaign.folder("terms") / "targets.jsonl").exists()
         terms = read_terms(self.campaign).values() if there else ()
         return {"names": {term.id: term.names for term in terms}, "off": off(self.campaign)}
 
@@ -234,7 +234,7 @@ def open_source(
     if gold:
         return gold_source(gold, scores=scores, language=language, reporter=reporter)
     opened = campaign if isinstance(campaign, Campaign) else open_campaign(campaign)
-    path = opened.decisions / "cats.jsonl"
+    path = opened.folder("decisions") / "cats.jsonl"
     if not path.exists():
         raise CurationError(f"{path}: there are no CATs yet", "run «curation decisions split»")
     source = campaign_source(opened, language=language)
@@ -245,12 +245,12 @@ def open_source(
 
 def campaign_source(campaign: Campaign, *, language: str = "") -> Source:
     """The CATs that a campaign has kept; there may be none."""
-    path = campaign.decisions / "cats.jsonl"
+    path = campaign.folder("decisions") / "cats.jsonl"
     return Source(
         read_records(path, Cat, missing_ok=True),
         ALL,
         language or campaign.settings.campaign.language,
-        campaign.scores,
+        campaign.folder("scores"),
         campaign=campaign,
     )
 

@@ -66,7 +66,7 @@ def _for_dataset(campaign: Campaign, *, selected: bool, terms_kept: int) -> str:
     domains = campaign.settings.domains.values()
     wikidata = any(domain.properties for domain in domains)
     sources = wikidata or any(domain.words for domain in domains)
-    edits = campaign.terms / "edits.csv"
+    edits = campaign.folder("terms") / "edits.csv"
     if not sources and not edits.exists() and not terms_kept:
         return (
             "name properties or words in [domains] of campaign.toml, then run curation status "
@@ -250,15 +250,15 @@ def _is_older(campaign: Campaign, step: Step, run: StepRun) -> bool:
 
 def round_counts(campaign: Campaign, name: str) -> RoundCounts:
     """Count a round's items, labels and refusals."""
-    paths = [campaign.rounds / name / f"{kind}.jsonl" for kind in RoundCounts._fields[1:]]
+    paths = [campaign.folder("rounds") / name / f"{kind}.jsonl" for kind in RoundCounts._fields[1:]]
     return RoundCounts(name, *(count_lines(path) if path.exists() else None for path in paths))
 
 
 def score_runs(campaign: Campaign) -> list[ScoreRun]:
     """The campaign's score runs."""
     names = ("scores.jsonl", "comparisons.jsonl", "replies.jsonl")
-    files = {path for name in names for path in campaign.scores.glob(f"*/*/{name}")}
-    cats = campaign.decisions / "cats.jsonl"
+    files = {path for name in names for path in campaign.folder("scores").glob(f"*/*/{name}")}
+    cats = campaign.folder("decisions") / "cats.jsonl"
     if not files:
         return []
     from curation.scores.incomplete import again, cats_digest

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 def facts_files(campaign: Campaign) -> list[Path]:
     """The files of Wikidata's facts."""
-    return [campaign.terms / "counts.jsonl", campaign.terms / "entities.jsonl"]
+    return [campaign.folder("terms") / "counts.jsonl", campaign.folder("terms") / "entities.jsonl"]
 
 
 def read_facts(campaign: Campaign) -> Facts:
@@ -60,7 +60,7 @@ def word_files(campaign: Campaign) -> dict[tuple[str, str], Path]:
     files = {}
     for domain, settings in campaign.settings.domains.items():
         for name in settings.words:
-            own = campaign.terms / name
+            own = campaign.folder("terms") / name
             ours = shipped("data", "words", name)
             files[domain, name] = ours if ours.exists() and not own.exists() else own
     return files
@@ -81,7 +81,7 @@ def read_words(
 
     by_domain: dict[str, list[Word]] = {}
     for (domain, name), path in word_files(campaign).items():
-        own = campaign.terms / name
+        own = campaign.folder("terms") / name
         if not path.exists():
             raise CurationError(
                 f"{own}: no such word list, but [domains.{domain}] names it",
@@ -117,7 +117,7 @@ def domains_without_words(campaign: Campaign) -> dict[str, NoWordsError]:
 
 def read_met(campaign: Campaign) -> list[Term]:
     """The terms that answers have named, as they were at that time."""
-    return read_records(campaign.terms / "imported.jsonl", Term, missing_ok=True)
+    return read_records(campaign.folder("terms") / "imported.jsonl", Term, missing_ok=True)
 
 
 def read_edits(campaign: Campaign) -> list[Edit]:
@@ -125,7 +125,7 @@ def read_edits(campaign: Campaign) -> list[Edit]:
     from curation.rounds.tables.reading import read_rows
     from curation.terms import edits
 
-    path = campaign.terms / "edits.csv"
+    path = campaign.folder("terms") / "edits.csv"
     if not path.exists() or not read_bytes(path).strip():
         return []
     return edits.read_edits(read_rows(path), str(path))
@@ -149,7 +149,7 @@ def selection(campaign: Campaign, *, published: bool = False) -> Selection:
         edits=[e for e in read_edits(campaign) if e.domain in settings.domains],
         language=settings.campaign.language,
         settings=settings.terms,
-        where=campaign.relative(campaign.terms / "edits.csv"),
+        where=campaign.relative(campaign.folder("terms") / "edits.csv"),
     )
 
 
@@ -230,7 +230,7 @@ def query_facts(
     service = Service(
         endpoint or settings.endpoint,
         contact=settings.contact,
-        cache=campaign.terms / "answers",
+        cache=campaign.folder("terms") / "answers",
         fresh=fresh,
         tell=reporter.note,
     )
@@ -353,7 +353,7 @@ def _keep(
             "finished_at": now(),
         }
     counts, entities = facts_files(campaign)
-    results = Results(campaign.terms)
+    results = Results(campaign.folder("terms"))
     try:
         results.records(counts.name, whole.counts)
         results.records(entities.name, whole.entities)
@@ -412,7 +412,7 @@ def facts_origins(campaign: Campaign) -> Fields:
     Raises:
         CurationError: ``facts.json`` is damaged; the message names the domain and the field.
     """
-    path = campaign.terms / "facts.json"
+    path = campaign.folder("terms") / "facts.json"
     if not all(p.exists() for p in (path, *facts_files(campaign))):
         return {}
     origins: Fields = read_json(path)
@@ -479,7 +479,7 @@ def settings(campaign: Campaign) -> Fields:
 def inputs(campaign: Campaign) -> list[Path]:
     """What the selection reads, beside word lists."""
     names = ("imported.jsonl", "edits.csv")
-    return [*facts_files(campaign), *(campaign.terms / name for name in names)]
+    return [*facts_files(campaign), *(campaign.folder("terms") / name for name in names)]
 
 
 def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
@@ -527,13 +527,18 @@ def edit_problems(campaign: Campaign) -> list[str]:
     Such lines are not applied. A step reports a line once; ``curation terms select`` and
     ``curation status`` report it until it is corrected.
     """
-    rejections = read_records(campaign.terms / "rejected.jsonl", Rejection, missing_ok=True)
+    rejections = read_records(
+        campaign.folder("terms") / "rejected.jsonl", Rejection, missing_ok=True
+    )
     return [_problem(rejection) for rejection in rejections]
 
 
 def edits_are_new(campaign: Campaign) -> bool:
     """Whether ``edits.csv`` has changed since the last selection."""
-    run, path = read_manifest(campaign.terms).steps.get("select"), campaign.terms / "edits.csv"
+    run, path = (
+        read_manifest(campaign.folder("terms")).steps.get("select"),
+        campaign.folder("terms") / "edits.csv",
+    )
     return run is None or run.inputs.get(campaign.relative(path)) != digest(path)
 
 
@@ -543,7 +548,10 @@ def _problem(rejection: Rejection) -> str:
 
 def _misspelt_domains(campaign: Campaign) -> list[Rejection]:
     """Rows of ``edits.csv`` whose domain looks misspelt."""
-    domains, where = campaign.settings.domains, campaign.relative(campaign.terms / "edits.csv")
+    domains, where = (
+        campaign.settings.domains,
+        campaign.relative(campaign.folder("terms") / "edits.csv"),
+    )
     return [
         Rejection(
             code="unknown_domain",
@@ -559,7 +567,7 @@ def _misspelt_domains(campaign: Campaign) -> list[Rejection]:
 
 def domains_without_terms(campaign: Campaign) -> list[str]:
     """The domains that have no term, as of the last selection; none before the first."""
-    path = campaign.terms / "targets.jsonl"
+    path = campaign.folder("terms") / "targets.jsonl"
     if not path.exists():
         return []
     having = {term.domain for term in read_records(path, Term) if term.status == "kept"}
@@ -705,7 +713,7 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[Fi
 SELECT = Step(
     "select",
     "target terms and their families",
-    lambda c: c.terms,
+    lambda c: c.folder("terms"),
     "terms.select",
     settings,
     inputs,
@@ -757,9 +765,9 @@ def register_terms(
             name = new_id(domain, text)
             registered.setdefault(name, Term(id=name, text=text, domain=domain))
     if len(registered) > before:
-        with writing(campaign.terms / "imported.jsonl") as file:
+        with writing(campaign.folder("terms") / "imported.jsonl") as file:
             file.writelines(map(dump_line, registered.values()))
-    edits = campaign.terms / "edits.csv"
+    edits = campaign.folder("terms") / "edits.csv"
     if not edits.exists():
         with writing(edits) as file:
             file.write((",".join(COLUMNS) + "\n").encode())

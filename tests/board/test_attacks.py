@@ -54,7 +54,7 @@ def test_killed_beside_the_log_the_owner_still_knows_the_head(
 ) -> None:
     hosted = host(tmp_path, cats=60)
     submit(hosted, submission(hosted, hosted.scores()))
-    heads = hosted.campaign.boards / BOARD_ID / "head.txt"
+    heads = hosted.campaign.folder("boards") / BOARD_ID / "head.txt"
 
     def only_private(path: Path, *, private: bool = False) -> AbstractContextManager[Any]:
         if not private:

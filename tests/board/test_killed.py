@@ -74,8 +74,8 @@ def arrive(hosted: Hosted, some: Sequence[Mapping[str, object]]) -> None:
 
 def owned(hosted: Hosted) -> dict[str, bytes]:
     """What must be the same: the log, the ledger, and the owner's copies of scores."""
-    folder = hosted.campaign.boards / BOARD_ID
-    paths = [hosted.board.log, hosted.campaign.releases / "given-out.jsonl"]
+    folder = hosted.campaign.folder("boards") / BOARD_ID
+    paths = [hosted.board.log, hosted.campaign.folder("release") / "given-out.jsonl"]
     paths += sorted((folder / ROWS).glob("*"))
     return {path.name: path.read_bytes() for path in paths if path.exists()}
 
@@ -86,7 +86,9 @@ def check_whole(hosted: Hosted) -> int:
     Gives the number of values in the ledger whose row is not shown yet.
     """
     entries = read_log(hosted.board.log)[0]
-    ledger = read_records(hosted.campaign.releases / "given-out.jsonl", GivenOut, missing_ok=True)
+    ledger = read_records(
+        hosted.campaign.folder("release") / "given-out.jsonl", GivenOut, missing_ok=True
+    )
     names = {value.name for value in ledger}
     assert len(names) == len(ledger)
     ends = [entry for entry in entries if isinstance(entry, Scored | Refused)]
@@ -139,7 +141,7 @@ def test_a_value_in_the_ledger_is_not_counted_again(
         patch.setattr(Board, "append", killed)
         with pytest.raises(KilledError):
             score(hosted.board, hosted.campaign, today=TODAY)
-    ledger = hosted.campaign.releases / "given-out.jsonl"
+    ledger = hosted.campaign.folder("release") / "given-out.jsonl"
     given = ledger.read_bytes()
     assert given.count(b"\n") == 1
     # No more values may be given out, and this one would come first.

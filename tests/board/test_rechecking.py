@@ -258,7 +258,7 @@ def test_a_sample_is_drawn_once(
         patch.setattr(Board, "append", killed)
         with pytest.raises(KilledError):
             checked(hosted, model)
-    (sample,) = (hosted.campaign.boards / BOARD_ID / "samples").iterdir()
+    (sample,) = (hosted.campaign.folder("boards") / BOARD_ID / "samples").iterdir()
     drawn = json.loads(sample.read_bytes())
     assert len(set(drawn)) == 45
     assert sample.stat().st_mode & 0o777 == 0o600

@@ -33,7 +33,9 @@ def lines(hosted: Hosted) -> list[Entry]:
 
 
 def ledger(hosted: Hosted) -> list[GivenOut]:
-    return read_records(hosted.campaign.releases / "given-out.jsonl", GivenOut, missing_ok=True)
+    return read_records(
+        hosted.campaign.folder("release") / "given-out.jsonl", GivenOut, missing_ok=True
+    )
 
 
 def setting(hosted: Hosted, before: str, after: str) -> None:
@@ -194,7 +196,7 @@ def test_a_row_that_differs_does_not_keep_the_model_away(tmp_path: Path) -> None
     about = {"date": row.date, "version": row.version, "file": row.file}
     found = {"cats": 10, "orders": 9, "beyond": 9, "largest": 0.5, "revision": "1"}
     checked = Rechecked(**about, submission=row.submission, agrees=False, **found)  # type: ignore[arg-type]
-    hosted.board.owner = hosted.campaign.boards / BOARD_ID
+    hosted.board.owner = hosted.campaign.folder("boards") / BOARD_ID
     hosted.board.append([checked])
     (path,) = submit(hosted, submission(hosted, hosted.scores(2)))
     assert check_files(hosted.board, [str(path)]) == {str(path): []}
@@ -243,8 +245,8 @@ def test_a_sealed_set_shows_the_command_and_takes_complete_runs(tmp_path: Path) 
     found = settled(hosted)
     assert [each.place for each in found.values()] == [1, 2, 3, 4, 5, 6]
     scores, gold = (
-        hosted.campaign.boards / BOARD_ID / "scores",
-        hosted.campaign.releases / "gold-0.1.0.jsonl",
+        hosted.campaign.folder("boards") / BOARD_ID / "scores",
+        hosted.campaign.folder("release") / "gold-0.1.0.jsonl",
     )
     tail = ["--profile", "default", "--gold", str(gold), "--scores"]
     assert shlex.split(found["001.json"].fix) == [
@@ -279,7 +281,7 @@ def test_a_sealed_set_shows_the_command_and_takes_complete_runs(tmp_path: Path) 
     assert rows["001.json"].values == values(hosted.cats, made, hide="all")
     assert rows["001.json"].values.kinds.keys() == {"intrasentence", "intersentence"}
     assert rows["004.json"].revision == "a" * 40
-    kept = hosted.campaign.boards / BOARD_ID / "rows" / f"{rows['001.json'].scores}.jsonl"
+    kept = hosted.campaign.folder("boards") / BOARD_ID / "rows" / f"{rows['001.json'].scores}.jsonl"
     assert sha256(kept.read_bytes()).hexdigest() == rows["001.json"].scores
     assert kept.stat().st_mode & 0o777 == 0o600
     assert ledger(hosted) == []
@@ -321,7 +323,9 @@ def test_a_chat_model_has_comparisons_instead_of_scores(tmp_path: Path) -> None:
     assert shlex.split(settled(hosted)["001.json"].fix)[3:7] == [
         *("chat:a/chat", f"--revision={'b' * 40}", "--profile", "choice")
     ]
-    folder = hosted.campaign.boards / BOARD_ID / "scores" / ("b" * 40) / "a--chat" / "choice"
+    folder = (
+        hosted.campaign.folder("boards") / BOARD_ID / "scores" / ("b" * 40) / "a--chat" / "choice"
+    )
     folder.mkdir(parents=True)
     run = {"model": "a/chat", "family": "chat", "revision": "b" * 40, "rules": rules}
     (folder / "run.json").write_bytes(dump_json(run))
@@ -339,7 +343,7 @@ def test_a_chat_model_has_comparisons_instead_of_scores(tmp_path: Path) -> None:
     row = settled(hosted)["001.json"].values
     assert row
     assert (row.overall.lms, row.overall.ss, row.overall.icat) == (100, 50, 100)
-    kept = hosted.campaign.boards / BOARD_ID / "rows"
+    kept = hosted.campaign.folder("boards") / BOARD_ID / "rows"
     (path,) = kept.iterdir()
     assert path.read_bytes() == (folder / "comparisons.jsonl").read_bytes()
 
@@ -359,7 +363,7 @@ def test_the_command_shows_outcomes(tmp_path: Path) -> None:
 
 def test_lost_gold_labels_are_to_be_restored(tmp_path: Path) -> None:
     hosted = host(tmp_path, cats=12, terms=3)
-    (hosted.campaign.releases / "gold-0.1.0.jsonl").unlink()
+    (hosted.campaign.folder("release") / "gold-0.1.0.jsonl").unlink()
     with pytest.raises(CurationError, match=r"gold-0\.1\.0\.jsonl: no such file") as caught:
         score(hosted.board, hosted.campaign, today=TODAY)
     assert caught.value.fix == "restore your backup"

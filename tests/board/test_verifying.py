@@ -41,7 +41,7 @@ def score(hosted: Hosted, number: int, hide: Hide) -> Scored:
             for id, value in import_scores.items()
         )
         scores = sha256(lines).hexdigest()
-        place = hosted.campaign.boards / f"{scores}.jsonl"
+        place = hosted.campaign.folder("boards") / f"{scores}.jsonl"
         place.write_bytes(lines)
     about = {name: content[name] for name in ("version", "model", "revision", "profile", "rules")}
     about |= {name: content[name] for name in ("by", "link", "how", "format")}
@@ -65,7 +65,7 @@ def close(hosted: Hosted, hide: Hide) -> Closed:
         (place / "revealed" / name).write_bytes(data)
     if hide == "all":
         (place / "scores").mkdir()
-        for path in hosted.campaign.boards.glob("*.jsonl"):
+        for path in hosted.campaign.folder("boards").glob("*.jsonl"):
             shutil.copy(path, place / "scores")
     return Closed(date=DATE, version="0.1.0", revealed=sums(place / "revealed"))
 

@@ -83,7 +83,7 @@ def test_an_import_names_the_gap_and_the_line(tmp_path: Path, campaign: Campaign
     data["intrasentence"].append(data["intersentence"].pop(0))
     done = import_stereoset(campaign, catsets.write_json(tmp_path / "a.json", content))
     assert (done.items, done.rejected) == (3, {"blank_missing": 1})
-    (refused,) = read_records(campaign.rounds / "published" / "rejected.jsonl", Rejection)
+    (refused,) = read_records(campaign.folder("rounds") / "published" / "rejected.jsonl", Rejection)
     assert "the gap of item cat-1 is «[MASK]», not BLANK" in refused.detail
     assert 'blank = "[MASK]"' in refused.detail
 

@@ -65,7 +65,7 @@ class Bring:
 
     def rejections(self, round: str = "published") -> list[tuple[str, str]]:
         """The codes and details of what was refused."""
-        rows = read_records(self.campaign.rounds / round / "rejected.jsonl", Rejection)
+        rows = read_records(self.campaign.folder("rounds") / round / "rejected.jsonl", Rejection)
         return [(row.code, row.detail) for row in rows]
 
 
@@ -131,7 +131,7 @@ def test_a_damaged_file_names_the_place(bring: Bring, published: Json) -> None:
         ({"data": {"intersentence": []}}, "contains no items"),
     ):
         assert says in bring(content)
-    assert not (bring.campaign.rounds / "published" / "items.jsonl").exists()
+    assert not (bring.campaign.folder("rounds") / "published" / "items.jsonl").exists()
 
 
 @pytest.mark.parametrize("field", ["target", "context", "id"])

@@ -38,12 +38,12 @@ def bring(campaign: Campaign, table: Path, *rows: str) -> str:
 
 
 def pitfalls(campaign: Campaign, round: str = "main") -> list[Pitfall]:
-    return read_records(campaign.rounds / round / "pitfalls.jsonl", Pitfall)
+    return read_records(campaign.folder("rounds") / round / "pitfalls.jsonl", Pitfall)
 
 
 def own_words(campaign: Campaign, name: str) -> Path:
     """A word of the team's own, in a list of this name."""
-    path = campaign.measures / "words.csv"
+    path = campaign.folder("measures") / "words.csv"
     path.parent.mkdir(exist_ok=True)
     path.write_text(f"language,list,word\nen,{name},Tuesday\n", "utf-8")
     return path
@@ -64,12 +64,14 @@ def test_warnings_are_written_and_said_and_notes_are_not(campaign: Campaign, tab
         ("i2", "punctuation_mixed"),
         ("i2", "pronouns_opposite"),
     }
-    items = {i.id: i for i in read_records(campaign.rounds / "main" / "items.jsonl", Item)}
+    items = {
+        i.id: i for i in read_records(campaign.folder("rounds") / "main" / "items.jsonl", Item)
+    }
     bare = found["i2", "punctuation_missing"]
     assert (bare.association, bare.where) == (items["i2"].associations[0].id, "item i2")
-    counts = read_manifest(campaign.rounds).steps["item_pitfalls"].counts
+    counts = read_manifest(campaign.folder("rounds")).steps["item_pitfalls"].counts
     assert counts == {"items": 3, "items_with_pitfalls": 2, "pitfalls": 4}
-    path = campaign.rounds / "main" / "rejected.jsonl"
+    path = campaign.folder("rounds") / "main" / "rejected.jsonl"
     assert [one.code for one in read_records(path, Rejection)] == ["blank_left"]
     again = told("import", "answers", table, "-c", campaign.root)
     assert again["pitfalls"]["pronouns_opposite"] == 1
@@ -132,7 +134,7 @@ def test_what_was_published_has_to_be_accepted_or_left_out(
 
 def test_a_writer_who_is_erased_leaves_no_word_in_it(campaign: Campaign, table: Path) -> None:
     bring(campaign, table, *OF_TWO)
-    path = campaign.rounds / "main" / "pitfalls.jsonl"
+    path = campaign.folder("rounds") / "main" / "pitfalls.jsonl"
     assert "She was early" in path.read_text("utf-8")
     well("rounds", "withdraw", "--yes", "w2", "--erase", "-c", campaign.root)
     assert {one.item for one in pitfalls(campaign)} == {"i1"}
@@ -141,7 +143,7 @@ def test_a_writer_who_is_erased_leaves_no_word_in_it(campaign: Campaign, table: 
 
 def test_words_of_the_teams_own_are_looked_for(campaign: Campaign, table: Path) -> None:
     assert "pitfalls" not in bring(campaign, table, ROWS[2])  # sound answers say nothing
-    assert (campaign.rounds / "main" / "pitfalls.jsonl").read_bytes() == b""
+    assert (campaign.folder("rounds") / "main" / "pitfalls.jsonl").read_bytes() == b""
     own_words(campaign, "public_figure")
     assert "pitfalls in 1 of 1 item: public_figure 1" in bring(campaign, table, ROWS[2])
     own = own_words(campaign, "figures")
@@ -157,6 +159,6 @@ def test_a_mistake_in_the_words_stops_no_erasure(campaign: Campaign, table: Path
     own_words(campaign, "figures")
     err = well("rounds", "withdraw", "--yes", "w2", "--erase", "-c", campaign.root).err
     assert "words.csv line 2: no list is called 'figures'; the old ones are deleted" in err
-    assert not (campaign.rounds / "main" / "pitfalls.jsonl").exists()
-    kept = read_records(campaign.rounds / "main" / "items.jsonl", Item)
+    assert not (campaign.folder("rounds") / "main" / "pitfalls.jsonl").exists()
+    kept = read_records(campaign.folder("rounds") / "main" / "items.jsonl", Item)
     assert [item.id for item in kept] == ["i1"]

@@ -114,7 +114,7 @@ def test_before_any_answer(campaign: Campaign) -> None:
 
 def test_pasted_text_comes_from_the_counts_of_typing(root: Path) -> None:
     campaign = open_campaign(root)
-    folder = campaign.rounds / campaign.round_names()[0]
+    folder = campaign.folder("rounds") / campaign.round_names()[0]
     counts = {"keys": 1, "left": 0, "seconds": 2.0}
     fields = {"stereotype": counts | {"pasted": 30, "characters": 40}}
     fields["unrelated"] = counts | {"pasted": 0, "characters": 20}
@@ -140,7 +140,7 @@ def validating(campaign: Campaign, tmp_path: Path) -> Validating:
 
 
 def groups(made: Validating, text: str) -> dict[str, str]:
-    (made.campaign.rounds / "annotators.csv").write_text(text, "utf-8")
+    (made.campaign.folder("rounds") / "annotators.csv").write_text(text, "utf-8")
     return read_groups(made.campaign)
 
 
@@ -159,7 +159,7 @@ def test_groups_are_given_by_id_or_pseudonym(validating: Validating) -> None:
     assert (found[name("v3@example.org")].group, len(found)) == ("", 5)
     assert [person.position_run for person in found.values()] == [1] * 5
     assert {person.seconds for person in found.values()} == {20.0}
-    path = campaign.rounds / "annotators.csv"
+    path = campaign.folder("rounds") / "annotators.csv"
     path.chmod(0o644)
     protect(campaign.root)
     assert path.stat().st_mode & 0o777 == 0o600  # it says who people are
@@ -207,7 +207,7 @@ def test_a_damaged_list_of_groups_hides_figures_of_people_alone(
     forked: Any, validating: Validating
 ) -> None:
     campaign = validating.campaign
-    path = campaign.rounds / "annotators.csv"
+    path = campaign.folder("rounds") / "annotators.csv"
     path.write_text("annotator,group\nv0@example.org,\n", "utf-8")
     problem = f"{path} line 2: annotator or group is empty"
     ran = forked("rounds", "status", "-c", campaign.root)

@@ -35,7 +35,7 @@ class Texts(Place):
 
     def results(self, run: str) -> tuple[Mapping[str, Any], dict[str, Any]]:
         """``run.json``, and the results by target."""
-        folder = self.campaign.trust / "runs" / run
+        folder = self.campaign.folder("trust") / "runs" / run
         lines = (folder / "bias.jsonl").read_text("utf-8").splitlines()
         about: Mapping[str, Any] = json.loads((folder / "run.json").read_text("utf-8"))
         return about, {row["target"]: row for row in map(json.loads, lines)}
@@ -160,7 +160,7 @@ def test_bad_rows_are_refused_and_kept(place: Texts) -> None:
     assert "6 of 15 rows are refused" in " ".join(done.err.split())
     about, _ = place.results("text-human/size-labels")
     assert about["refused"] == dict.fromkeys(bad, 1)
-    path = place.campaign.trust / "runs" / "text-human" / "size-labels" / "rejected.jsonl"
+    path = place.campaign.folder("trust") / "runs" / "text-human" / "size-labels" / "rejected.jsonl"
     refused = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert [row["code"] for row in refused] == list(bad)
     assert refused[0]["where"] == "labels.csv line 11"
@@ -170,7 +170,9 @@ def test_bad_rows_are_refused_and_kept(place: Texts) -> None:
 def test_refused_rows_do_not_say_who_labelled_and_are_private(place: Texts) -> None:
     rows = (f"{row},ann@example.org" for row in (*ROWS, ROWS[0]))
     assert place.measure("--labels", labels(place, *rows, head=f"{HEAD},email")).code == 0
-    refused = place.campaign.trust / "runs" / "text-human" / "size-labels" / "rejected.jsonl"
+    refused = (
+        place.campaign.folder("trust") / "runs" / "text-human" / "size-labels" / "rejected.jsonl"
+    )
     assert "ann" not in refused.read_text("utf-8")
     assert "The baker" in refused.read_text("utf-8")
     assert stat.S_IMODE(refused.stat().st_mode) == 0o600

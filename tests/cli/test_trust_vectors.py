@@ -50,7 +50,7 @@ class Plane(Place):
         assert "fix:" in done.err
 
     def folder(self, name: str = "size-plane") -> Path:
-        return self.campaign.trust / "runs" / "vectors" / name
+        return self.campaign.folder("trust") / "runs" / "vectors" / name
 
     def about(self, name: str = "size-plane") -> Mapping[str, Any]:
         content: Mapping[str, Any] = json.loads((self.folder(name) / "run.json").read_bytes())
@@ -192,7 +192,7 @@ def test_lists_that_cannot_be_measured(place: Plane) -> None:
     place.write("short.txt", "dwarf\nGiant\n")
     error = place.fails("«Giant» is in the lists of «tall» and «short»")
     assert "campaign.toml [groups.size]:" in error
-    (place.campaign.trust / "short.txt").unlink()
+    (place.campaign.folder("trust") / "short.txt").unlink()
     place.fails("no such list of words")
     place.write("short.txt", "gnome\ndroplet\n")
     error = place.fails("[groups.size]: no word of the group «short» has a vector: gnome, droplet")

@@ -78,11 +78,11 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     campaign = create_campaign(folder, Settings(campaign=CampaignSettings(id=new_id())))
     scored_campaign(campaign)
     for seed in (1, 2):
-        put(campaign.scores, f"lab/random-{seed}", "default", chance(seed))
-    put(campaign.scores, HOSTILE, "default", likes)
+        put(campaign.folder("scores"), f"lab/random-{seed}", "default", chance(seed))
+    put(campaign.folder("scores"), HOSTILE, "default", likes)
     inter = [one for one in CATS if one.kind == "intersentence"]
     rules = {"rules": {"intersentence": "conditional-chars"}}
-    put(campaign.scores, "likes", "conditional-chars", likes, inter, **rules)
+    put(campaign.folder("scores"), "likes", "conditional-chars", likes, inter, **rules)
     return campaign
 
 
@@ -94,13 +94,13 @@ def made(scored: Campaign) -> Json:
 
 def test_page_shows_what_counting_by_hand_gives(scored: Campaign, made: Json) -> None:
     printed = shown(page(**made))
-    cats = lines(scored.decisions / "cats.jsonl")
+    cats = lines(scored.folder("decisions") / "cats.jsonl")
     cats = [one for one in cats if one["split"] == "test"]
     runs = {
         f"{json.loads((path.parent / 'run.json').read_text())['model']}/default": {
             line["association"]: line["value"] for line in lines(path)
         }
-        for path in scored.scores.glob("*/default/scores.jsonl")
+        for path in scored.folder("scores").glob("*/default/scores.jsonl")
     }
     assert made["scores"]["runs"].keys() == {*runs, "likes/conditional-chars"}
     for name, values in runs.items():
@@ -214,11 +214,11 @@ def test_other_rules_are_ranked_apart(made: Json) -> None:
 
 
 def test_models_that_have_one_kind_each_are_ranked_by_kind(campaign: Campaign) -> None:
-    campaign.decisions.mkdir()
+    campaign.folder("decisions").mkdir()
     write_cats(campaign.root, CATS)
     for model, kind in (("a", "intersentence"), ("b", "intrasentence")):
         own = [one for one in CATS if one.kind == kind]
-        put(campaign.scores, model, "default", likes, own)
+        put(campaign.folder("scores"), model, "default", likes, own)
     with pytest.warns(UserWarning, match="CATs of one kind only"):
         made = numbers(campaign_source(campaign))
     groups = [(group["kind"], group["ranked"]) for group in made["scores"]["groups"]]
@@ -257,7 +257,7 @@ def test_without_scores_the_page_names_the_command(made: Json) -> None:
 def test_a_campaign_without_models_has_baselines_alone(campaign: Campaign) -> None:
     assert numbers(campaign_source(campaign)) == {}
     scored_campaign(campaign)
-    for path in sorted(campaign.scores.glob("*/*/*.jsonl")):
+    for path in sorted(campaign.folder("scores").glob("*/*/*.jsonl")):
         path.unlink()
     assert list(numbers(campaign_source(campaign))) == ["baselines"]
 

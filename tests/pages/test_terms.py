@@ -18,7 +18,7 @@ NAMES = ("t0", "../../Up", "T0", "javascript:x", "a/b", "n" * 200, '"><script>')
 
 
 def test_ids_of_terms_name_no_file_outside_of_the_folder(campaign: Campaign) -> None:
-    campaign.decisions.mkdir()
+    campaign.folder("decisions").mkdir()
     cats = [cat.model_copy(update={"term": name}) for cat, name in zip(CATS, NAMES, strict=False)]
     write_cats(campaign.root, cats)
     found = numbers(campaign_source(campaign), private=False)
@@ -36,9 +36,9 @@ def test_ids_of_terms_name_no_file_outside_of_the_folder(campaign: Campaign) -> 
 
 
 def test_a_damaged_run_leaves_out_what_models_chose(campaign: Campaign) -> None:
-    campaign.decisions.mkdir()
+    campaign.folder("decisions").mkdir()
     write_cats(campaign.root, CATS)
-    run = put(campaign.scores, "m", "default", chance(1))
+    run = put(campaign.folder("scores"), "m", "default", chance(1))
     (run / "run.json").write_text("{broken", "utf-8")
     with pytest.warns(UserWarning, match="does not say what models chose: .*run.json line 1"):
         found = numbers(campaign_source(campaign), private=False)

@@ -69,9 +69,9 @@ def campaign(tmp_path: Path) -> Callable[..., Campaign]:
             trust=TrustSettings(samples=20, **trust),
         )
         made = create_campaign(tmp_path / "campaign", settings)
-        made.trust.mkdir(exist_ok=True)
+        made.folder("trust").mkdir(exist_ok=True)
         for name, words in {**LISTS, "targets": TARGETS}.items():
-            (made.trust / f"{name}.txt").write_text("\n".join(words) + "\n", "utf-8")
+            (made.folder("trust") / f"{name}.txt").write_text("\n".join(words) + "\n", "utf-8")
         return made
 
     return make

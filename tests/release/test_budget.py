@@ -112,7 +112,7 @@ def built(campaign: Campaign, contents: Contents, of: Facts, version: str = "0.1
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"".join(map(dump_line, golds)))
     public = scheme.conceal(contents, golds, "test")
-    results = Results(campaign.releases)
+    results = Results(campaign.folder("release"))
     made = hidden.public_facts(History(opened), of, public, golds, results, QUIET)
     results.commit()
     return made
@@ -137,7 +137,7 @@ def test_a_build_publishes_what_is_allowed_and_says_what_it_left_out(campaign: C
     assert public.hidden.left_out == ("model c (default)", "baseline Words", "sentiment")
     lines = History(campaign).ledger
     assert [line.name for line in lines] == ["model a (default)", "model b (default)"]
-    path = campaign.releases / history.LEDGER
+    path = campaign.folder("release") / history.LEDGER
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert numbers.too_much(public) == []
 
@@ -147,29 +147,29 @@ def test_the_budget_belongs_to_the_cats_and_not_to_a_version(campaign: Campaign)
     contents = made(800)
     built(campaign, contents, full())
     assert shown(built(campaign, contents, full())) == ["a", "b"]  # the same version again
-    before = (campaign.releases / history.LEDGER).read_bytes()
+    before = (campaign.folder("release") / history.LEDGER).read_bytes()
     later = full().model_copy(update={"scores": full().scores[5:]})
     assert shown(built(campaign, contents, later, "0.2.0")) == []
     rescored = full().scores[3].model_copy(update={"ss": 55.0})
     again = full().model_copy(update={"scores": (*full().scores[:3], rescored, full().scores[4])})
     assert shown(built(campaign, contents, again, "0.3.0")) == ["b"]
-    assert (campaign.releases / history.LEDGER).read_bytes().startswith(before)
-    (campaign.releases / "0.1.0-revealed").mkdir()
+    assert (campaign.folder("release") / history.LEDGER).read_bytes().startswith(before)
+    (campaign.folder("release") / "0.1.0-revealed").mkdir()
     for version in ("0.2.0", "0.3.0"):
-        (campaign.releases / f"{version}-revealed").mkdir()
+        (campaign.folder("release") / f"{version}-revealed").mkdir()
     assert shown(built(campaign, contents, later, "0.4.0")) == []  # all labels are known
 
 
 @quiet
 def test_cats_whose_labels_are_known_do_not_count(campaign: Campaign) -> None:
     built(campaign, made(800), full())
-    (campaign.releases / "0.1.0-revealed").mkdir()
+    (campaign.folder("release") / "0.1.0-revealed").mkdir()
     half = built(campaign, made(1600), full(), "0.2.0")
     assert (half.hidden and half.hidden.cats, shown(half)) == (800, ["a", "b"])  # 400 are known
-    (campaign.releases / "0.2.0-revealed").mkdir()
+    (campaign.folder("release") / "0.2.0-revealed").mkdir()
     more = built(campaign, made(3200), full(), "0.3.0")  # 800 of 1,600 are known
     assert (more.hidden and more.hidden.cats, shown(more)) == (1600, ["a", "b", "c"])
-    (campaign.releases / "0.3.0-revealed").mkdir()
+    (campaign.folder("release") / "0.3.0-revealed").mkdir()
     few = built(campaign, made(3300), full(), "0.4.0")  # the labels of 50 are not known
     assert [r.split for r in few.scores] == ["dev"] * 3
 
@@ -183,8 +183,10 @@ def test_a_sealed_version_leaves_no_values_for_one_with_texts(campaign: Campaign
 
 
 def test_a_damaged_ledger_names_line_and_fix(campaign: Campaign) -> None:
-    campaign.releases.mkdir()
-    (campaign.releases / history.LEDGER).write_text('{"version": "1", "cats": "zz"}\n', "utf-8")
+    campaign.folder("release").mkdir()
+    (campaign.folder("release") / history.LEDGER).write_text(
+        '{"version": "1", "cats": "zz"}\n', "utf-8"
+    )
     with fails("given-out.jsonl line 1", fix="How many values"):
         assert History(campaign).ledger
 
@@ -206,11 +208,11 @@ def test_the_team_says_which_values_come_first(campaign: Campaign) -> None:
 def test_a_lost_ledger_gives_nothing_back(campaign: Campaign, gold_is_lost: bool) -> None:
     contents = made(800)
     public = built(campaign, contents, full())
-    folder = campaign.releases / "0.1.0"
+    folder = campaign.folder("release") / "0.1.0"
     folder.mkdir()
     (folder / "release.json").write_bytes(dump_json(public.model_dump(mode="json")))
     (folder / "test.json").write_text('{"data": {}}', "utf-8")
-    (campaign.releases / history.LEDGER).unlink()
+    (campaign.folder("release") / history.LEDGER).unlink()
     if gold_is_lost:
         gold_file(campaign, "0.1.0").unlink()
     later = full().model_copy(update={"scores": full().scores[5:]})

@@ -195,7 +195,7 @@ def put_run(desk: Desk, model: str, *, leave_out: int = 0, **about: Any) -> None
 
 
 def runs(desk: Desk) -> list[Run]:
-    return found_runs(desk.campaign.scores)
+    return found_runs(desk.campaign.folder("scores"))
 
 
 def sentence(cat: Cat, gold: str) -> str:

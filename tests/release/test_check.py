@@ -426,7 +426,7 @@ def test_a_release_is_named_by_its_folder_or_its_version(
     assert named_folder("1.0.0", campaign.root) == Path("1.0.0")
     with fails("version 0.1.0 is not built"):
         named_folder("", campaign.root)
-    shutil.copytree(folder, campaign.releases / "0.1.0")
+    shutil.copytree(folder, campaign.folder("release") / "0.1.0")
     assert named_folder("", campaign.root) == named_folder("0.1.0", campaign.root)
     with pytest.raises(CurationError, match=r"2\.0: no such folder, and .* no campaign\.toml"):
         named_folder("2.0", folder)

@@ -133,7 +133,7 @@ def test_there_must_be_cats_to_hide(campaign: Campaign) -> None:
     dev = replace(contents, cats=tuple(contents.part("dev")))
     history = History(hidden.with_hide(campaign, "labels"))
     with fails("there are no test CATs to hide"):
-        hidden.hide(history, dev, Results(campaign.releases), QUIET)
+        hidden.hide(history, dev, Results(campaign.folder("release")), QUIET)
 
 
 # --- try to win -----------------------------------------------------------------------------------
@@ -506,13 +506,13 @@ def test_cats_without_votes_are_counted_over_the_others() -> None:
 
 def test_no_numbers_if_few_cats_differ_from_an_earlier_version(campaign: Campaign) -> None:
     contents = made(400)
-    campaign.releases.mkdir()
+    campaign.folder("release").mkdir()
     path = gold_file(campaign, "0.0.1")
     opened = hidden.with_hide(campaign, "labels")
 
     def shown(golds: list[HiddenGold]) -> int:
         path.write_bytes(b"".join(map(dump_line, golds)))
-        made = *hide(contents), Results(campaign.releases)
+        made = *hide(contents), Results(campaign.folder("release"))
         return len(hidden.public_facts(History(opened), facts(), *made, QUIET).agreement)
 
     golds = hide(contents)[1]

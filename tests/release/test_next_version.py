@@ -148,7 +148,7 @@ def with_version(campaign: Campaign, version: str, accept: tuple[str, ...] = ())
 
 def folders(campaign: Campaign, *names: str) -> None:
     for name in names:
-        (campaign.releases / name).mkdir(parents=True)
+        (campaign.folder("release") / name).mkdir(parents=True)
 
 
 def before(campaign: Campaign, version: str) -> str | None:
@@ -165,7 +165,7 @@ def test_without_a_list_the_version_before_is_the_greatest_name_below(campaign: 
 
 def test_with_a_list_it_is_the_last_line_before_whose_folder_exists(campaign: Campaign) -> None:
     folders(campaign, "0.1.0", "2026-spring", "0.2.0", "0.2.5-anonymous", "0.0.9")
-    with (campaign.releases / "built.jsonl").open("w") as file:
+    with (campaign.folder("release") / "built.jsonl").open("w") as file:
         for version in ("0.1.0", "gone", "2026-spring", "0.2.0", "0.2.5"):
             row = {"date": "2026-05-01", "version": version, "anonymous": version == "0.2.5"}
             file.write(json.dumps(row) + "\n")
@@ -173,7 +173,7 @@ def test_with_a_list_it_is_the_last_line_before_whose_folder_exists(campaign: Ca
     assert before(campaign, "0.2.0") == "2026-spring"
     assert before(campaign, "2026-spring") == "0.1.0"
     assert before(campaign, "0.1.0") == "0.0.9"  # the list does not have it
-    with (campaign.releases / "built.jsonl").open("a") as file:
+    with (campaign.folder("release") / "built.jsonl").open("a") as file:
         file.write('{"version": "0.')  # a build was killed
     assert before(campaign, "0.3.0") == "0.2.0"
 
@@ -191,8 +191,8 @@ def contents(cats: list[Cat]) -> Contents:
 def old(campaign: Campaign) -> Campaign:
     """A campaign with version 0.1.0, which has nothing but its CATs."""
     folders(campaign, "0.1.0")
-    write_gold(campaign.releases / "0.1.0/dev.json", DEV)
-    write_gold(campaign.releases / "0.1.0/test.json", TEST)
+    write_gold(campaign.folder("release") / "0.1.0/dev.json", DEV)
+    write_gold(campaign.folder("release") / "0.1.0/test.json", TEST)
     return campaign
 
 
@@ -236,7 +236,7 @@ def test_public_dev_data_are_not_sealed(old: Campaign) -> None:
 
 def test_dev_data_of_any_earlier_version_must_not_be_in_test(old: Campaign) -> None:
     folders(old, "0.2.0")
-    write_gold(old.releases / "0.2.0/test.json", TEST)
+    write_gold(old.folder("release") / "0.2.0/test.json", TEST)
     back = contents([cat.model_copy(update={"split": "test"}) for cat in CATS])
     with fails("since version 0.1.0, 2 terms were in dev"):
         changes(old, back, of="0.3.0")
@@ -244,7 +244,7 @@ def test_dev_data_of_any_earlier_version_must_not_be_in_test(old: Campaign) -> N
     assert (facts.previous, facts.added) == ("0.2.0", 8)
     paths = versions.change_inputs(with_version(old, "0.3.0"))
     names = ["0.1.0/dev.json", "0.1.0/test.json", "0.2.0/test.json"]
-    assert paths == [old.releases / name for name in names]
+    assert paths == [old.folder("release") / name for name in names]
 
 
 def test_a_term_that_moves_from_test_to_dev_is_only_named(old: Campaign) -> None:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning
 
 @pytest.fixture
 def built(campaign: Campaign) -> Path:
-    return folders.write(campaign.releases / "1.0.0")
+    return folders.write(campaign.folder("release") / "1.0.0")
 
 
 def push(forked: Any, built: Path, *words: str) -> Any:
@@ -103,7 +103,7 @@ def test_nothing_says_where_it_goes(campaign: Campaign) -> None:
         push_target(campaign)
     assert push_target(campaign, REPO).id == REPO
     text = '[hub]\nid = "made-up/bakers"\ngated = "manual"\n'
-    folders.put(campaign.releases / "statement.toml", text)
+    folders.put(campaign.folder("release") / "statement.toml", text)
     assert push_target(campaign).id == "made-up/bakers"
     assert (push_target(campaign, REPO).id, push_target(campaign, REPO).gated) == (REPO, "manual")
 

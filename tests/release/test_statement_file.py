@@ -105,8 +105,8 @@ def test_without_a_file_everything_is_open(campaign: Campaign) -> None:
 
 
 def test_facts_of_the_study_are_not_typed_twice(campaign: Campaign) -> None:
-    campaign.rounds.mkdir()
-    own = campaign.rounds / "text.toml"
+    campaign.folder("rounds").mkdir()
+    own = campaign.folder("rounds") / "text.toml"
     own.write_text('[study]\ncontact = "us@example.invalid"\nethics = "Board 7"\n', "utf-8")
     read = team.read_statement(campaign)
     assert (read.contact, read.answers) == ("us@example.invalid", {"review": "Board 7"})
@@ -116,9 +116,9 @@ def test_facts_of_the_study_are_not_typed_twice(campaign: Campaign) -> None:
 
 
 def test_the_names_of_a_team_come_from_both_files(campaign: Campaign) -> None:
-    campaign.rounds.mkdir()
+    campaign.folder("rounds").mkdir()
     own = '[study]\ninstitution = "Nowhere Lab"\ncontact = "us@example.invalid"\n'
-    (campaign.rounds / "text.toml").write_text(own, "utf-8")
+    (campaign.folder("rounds") / "text.toml").write_text(own, "utf-8")
     write(campaign, FILLED)
     assert {
         *("Nowhere Lab", "us@example.invalid", "data@example.invalid", "Ann Baker"),

@@ -90,14 +90,14 @@ def test_a_lost_key_is_an_error_and_no_new_key(
 
 
 def test_another_key_is_noticed(forked: Any, campaign: Campaign, imported: Path) -> None:
-    before = (campaign.rounds / "main" / "items.jsonl").read_bytes()
+    before = (campaign.folder("rounds") / "main" / "items.jsonl").read_bytes()
     imported.unlink()
     make_key(imported.stem)
     steps = json.loads(forked("status", "--json", "-c", campaign.root).out)["steps"]
     assert {s["step"]: s["state"] for s in steps}["answers"] == "out of date"
     # Everybody has another name now: visible, not silent.
     forked("run", "-c", campaign.root)
-    assert (campaign.rounds / "main" / "items.jsonl").read_bytes() != before
+    assert (campaign.folder("rounds") / "main" / "items.jsonl").read_bytes() != before
 
 
 def people_of(folder: Path) -> list[bytes]:

@@ -32,8 +32,8 @@ def talker(monkeypatch: pytest.MonkeyPatch) -> Talker:
 
 @pytest.fixture
 def source(campaign: Campaign) -> Source:
-    write_lines(campaign.decisions / "cats.jsonl", CATS)
-    return Source(CATS, "all", "en", campaign.scores, campaign=campaign)
+    write_lines(campaign.folder("decisions") / "cats.jsonl", CATS)
+    return Source(CATS, "all", "en", campaign.folder("scores"), campaign=campaign)
 
 
 def test_results_of_the_shown_cats_are_reported(source: Source) -> None:
@@ -63,7 +63,9 @@ def test_cats_that_are_left_out_are_a_warning(source: Source, talker: Talker) ->
 def test_the_settings_of_the_campaign_count(campaign: Campaign, source: Source) -> None:
     set_to(campaign.root, "one_letter = 0.95", "one_letter = 0.6")
     opened = open_campaign(campaign.root)
-    scored = score_model(spec(), Source(CATS, "all", "en", opened.scores, campaign=opened))
+    scored = score_model(
+        spec(), Source(CATS, "all", "en", opened.folder("scores"), campaign=opened)
+    )
     assert scored.choice is not None
     assert scored.choice["answers"]["limits"] == {"no_answer": 0.05, "one_letter": 0.6}
 
@@ -90,7 +92,7 @@ def test_the_state_of_a_run(campaign: Campaign, source: Source, talker: Talker) 
     done = state(campaign)
     about = (done.model, done.rule, done.scores, done.refused, done.state)
     assert about == ("talker", "choice", 9, 0, UP_TO_DATE)
-    path = campaign.scores / "talker" / "choice" / "replies.jsonl"
+    path = campaign.folder("scores") / "talker" / "choice" / "replies.jsonl"
     first = read_records(path, Reply)[0]
     with path.open("ab") as file:  # a command was killed that asked for more samples
         file.write(dump_line(first.model_copy(update={"sample": 1})))
@@ -101,7 +103,7 @@ def test_the_state_of_a_run(campaign: Campaign, source: Source, talker: Talker) 
 
 def test_a_run_killed_before_its_first_comparison(campaign: Campaign, source: Source) -> None:
     score_model(spec(), source)
-    folder = campaign.scores / "talker" / "choice"
+    folder = campaign.folder("scores") / "talker" / "choice"
     for name in ("comparisons.jsonl", "rejected.jsonl", "results.json", "choice.json"):
         (folder / name).unlink()
     assert (state(campaign).state, state(campaign).scores) == (UNFINISHED, 0)
@@ -109,5 +111,5 @@ def test_a_run_killed_before_its_first_comparison(campaign: Campaign, source: So
 
 def test_steps_that_read_scores_read_comparisons(campaign: Campaign, source: Source) -> None:
     score_model(spec(), source)
-    folder: Path = campaign.scores / "talker" / "choice"
+    folder: Path = campaign.folder("scores") / "talker" / "choice"
     assert run_files(campaign) == [folder / "run.json", folder / "comparisons.jsonl"]

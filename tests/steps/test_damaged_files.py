@@ -37,34 +37,34 @@ def write(path: Path, content: Any) -> None:
 def test_where_facts_are_from(campaign: Campaign, content: Any, where: str) -> None:
     for path in terms.facts_files(campaign):
         write(path, "")
-    write(campaign.terms / "facts.json", {"jobs": ORIGIN})
+    write(campaign.folder("terms") / "facts.json", {"jobs": ORIGIN})
     assert terms.facts_origins(campaign) == {"jobs": ORIGIN}
-    write(campaign.terms / "facts.json", content)
+    write(campaign.folder("terms") / "facts.json", content)
     with fails(f"facts.json{where}"):
         terms.facts_origins(campaign)
 
 
 @pytest.mark.parametrize("rules", ["ll-acl", {"intrasentence": {}}])
 def test_a_run_with_odd_rules(campaign: Campaign, rules: Any) -> None:
-    run = campaign.scores / "m" / "default"
+    run = campaign.folder("scores") / "m" / "default"
     write(run / "run.json", {"model": "m", "rules": rules})
     (run / "scores.jsonl").touch()
     assert [(score.model, score.state) for score in score_runs(campaign)] == [("m", UNFINISHED)]
     with fails("run.json, field 'rules'"):
-        read_runs(campaign.scores)
+        read_runs(campaign.folder("scores"))
 
 
 @pytest.mark.parametrize("answers", [-1, 2.0, "2", None, True])
 def test_answers_that_were_asked_for(campaign: Campaign, answers: Any) -> None:
     tasks = [Task(id=f"t-{n}", term="x", domain="d", target="t", wanted=1) for n in range(2)]
-    write(campaign.rounds / "r" / "asked.json", {"t-0": 1, "t-1": answers})
+    write(campaign.folder("rounds") / "r" / "asked.json", {"t-0": 1, "t-1": answers})
     with fails("asked.json, task 't-1': "):
         round_files.read_asked(campaign, "r", tasks)
 
 
 @pytest.mark.parametrize("name", ["", "x", "../raw/x", "/raw/x"])
 def test_a_record_of_other_files_than_raw_answers(campaign: Campaign, name: str) -> None:
-    write(campaign.rounds / "segments.json", {name: "0" * 64})
+    write(campaign.folder("rounds") / "segments.json", {name: "0" * 64})
     with fails("segments.json: is damaged"):
         read.known_segments(campaign)
 
@@ -85,5 +85,5 @@ def test_results_are_not_deleted_through_a_link(campaign: Campaign, tmp_path: Pa
     write(mine, "mine")
     (campaign.root / "4-measures").symlink_to(mine.parent)
     with fails("is a link"):
-        delete_files(campaign, [campaign.measures / "notes.txt"])
+        delete_files(campaign, [campaign.folder("measures") / "notes.txt"])
     assert mine.exists()

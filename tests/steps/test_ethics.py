@@ -27,8 +27,8 @@ def made(folder: Path, study: str = STUDY, **changed: Mapping[str, Any]) -> Camp
         name: {**about.get(name, {}), **changed.get(name, {})} for name in {**about, **changed}
     }
     campaign = create_campaign(folder, Settings.model_validate(tables))
-    campaign.rounds.mkdir(exist_ok=True)
-    (campaign.rounds / "text.toml").write_text(study, "utf-8")
+    campaign.folder("rounds").mkdir(exist_ok=True)
+    (campaign.folder("rounds") / "text.toml").write_text(study, "utf-8")
     return campaign
 
 
@@ -192,10 +192,10 @@ def test_platform_people_from_prolific_and_kinds(new: Campaign) -> None:
 def test_the_teams_answers_take_the_place_of_questions(new: Campaign) -> None:
     before = ethics_sheet(new)
     keys = ["harm", "groups", "personal_data", "recruitment", "pay", "funding", "team", "access"]
-    new.releases.mkdir()
+    new.folder("release").mkdir()
     lines = ['description = "A mirror. | # <b>"', "[answers]"]
     lines += [f'{key} = "Told of {key}."' for key in keys]
-    (new.releases / "statement.toml").write_text("\n".join(lines), "utf-8")
+    (new.folder("release") / "statement.toml").write_text("\n".join(lines), "utf-8")
     after = ethics_sheet(new)
     text = checked(after)
     assert all(f"** Told of {key}." in text for key in keys)
@@ -241,7 +241,7 @@ def test_texts_are_those_of_the_campaigns_language(
 
 def test_a_language_without_texts_is_an_error_with_its_fix(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c", study="", campaign={"language": "sw"})
-    (campaign.rounds / "text.toml").unlink()
+    (campaign.folder("rounds") / "text.toml").unlink()
     with pytest.raises(CurationError, match="no texts in the language 'sw'") as error:
         ethics_sheet(campaign)
     assert "curation rounds texts sw" in error.value.fix

@@ -67,7 +67,10 @@ def measured(folder: Path, language: str, *steps: str) -> Campaign:
 
 def reports(campaign: Campaign) -> dict[str, Any]:
     names = ("sentiment", "keywords")
-    return {name: json.loads((campaign.measures / f"{name}.json").read_bytes()) for name in names}
+    return {
+        name: json.loads((campaign.folder("measures") / f"{name}.json").read_bytes())
+        for name in names
+    }
 
 
 def states(campaign: Campaign) -> dict[str, str]:

@@ -28,8 +28,8 @@ LIVE = '=HYPERLINK("http://example.invalid","prize")'
 
 def kept(campaign: Campaign) -> list[Path]:
     """The raw answers, and the terms that answers made permanent."""
-    terms = campaign.terms / "imported.jsonl"
-    return [*campaign.rounds.glob("*/raw/*"), *([terms] if terms.exists() else [])]
+    terms = campaign.folder("terms") / "imported.jsonl"
+    return [*campaign.folder("rounds").glob("*/raw/*"), *([terms] if terms.exists() else [])]
 
 
 def table(tmp_path: Path, text: str) -> Path:
@@ -68,7 +68,7 @@ def test_an_odd_row_is_refused_alone(campaign: Campaign, tmp_path: Path) -> None
     ]
     done = import_answers(campaign, table(tmp_path, HEAD + "".join(rows)))
     assert (done.added, done.items, done.rejected) == (6, 1, {"bad_value": 5})
-    refused = read_records(campaign.rounds / "main" / "rejected.jsonl", Rejection)
+    refused = read_records(campaign.folder("rounds") / "main" / "rejected.jsonl", Rejection)
     assert [r.detail.split(" ")[0] for r in refused] == [
         "'domain'", "'target'", "'annotator'", "submitted_at", "'stereotype'",
     ]  # fmt: skip
@@ -174,8 +174,8 @@ def test_quoted_words_are_erased_whatever_their_columns_are_called() -> None:
 
 
 def test_a_line_that_is_added_to_the_edits_is_safe_and_read_back(campaign: Campaign) -> None:
-    campaign.terms.mkdir(exist_ok=True)
-    path = campaign.terms / "edits.csv"
+    campaign.folder("terms").mkdir(exist_ok=True)
+    path = campaign.folder("terms") / "edits.csv"
     path.write_text("term;action;domain;into\nbaker;keep;profession;\n", "utf-8")
     edit = {"domain": "profession", "term": "nurse", "action": "rename", "into": "=1+1"}
     _append(campaign, ("domain", "term", "action", "into"), [edit])

@@ -22,8 +22,8 @@ class Labelled:
     def __init__(self, campaign: Campaign, folder: Path) -> None:
         set_to(campaign.root, "consent = true", "consent = false")
         self.campaign = open_campaign(campaign.root)
-        self.record = campaign.rounds / "segments.json"
-        self.manifest = campaign.rounds / "manifest.json"
+        self.record = campaign.folder("rounds") / "segments.json"
+        self.manifest = campaign.folder("rounds") / "manifest.json"
         self.bring(folder / "w.jsonl", "main", written(item_id=None))
         (item,) = read.read_items(self.campaign)
         rows = [
@@ -32,7 +32,7 @@ class Labelled:
             for a in item.associations
         ]
         self.bring(folder / "l.jsonl", "labels", *rows)
-        (self.segment,) = (campaign.rounds / "labels" / "raw").iterdir()
+        (self.segment,) = (campaign.folder("rounds") / "labels" / "raw").iterdir()
         self.content = self.segment.read_bytes()
         self.check_labels()
 

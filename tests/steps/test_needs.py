@@ -79,15 +79,18 @@ def test_needs_of_needs_count(name: str, needed: list[str]) -> None:
 def test_only_what_is_needed_is_run(finished: Path) -> None:
     campaign = open_campaign(finished)
     for name in ("decisions.jsonl", "agreement.json", "cats.jsonl"):
-        (campaign.decisions / name).unlink()
-    (campaign.measures / "statistics.json").unlink()
+        (campaign.folder("decisions") / name).unlink()
+    (campaign.folder("measures") / "statistics.json").unlink()
     ran: list[tuple[str, bool]] = []
     bring_up_to_date(campaign, "sentiment", tell=lambda step, did: ran.append((step.name, did)))
     assert ran == [
         *(("select", False), ("answers", False), ("filter", True), ("split", True)),
         ("sentiment", False),  # the CATs came out the same
     ]
-    for path in (campaign.decisions / "agreement.json", campaign.measures / "statistics.json"):
+    for path in (
+        campaign.folder("decisions") / "agreement.json",
+        campaign.folder("measures") / "statistics.json",
+    ):
         assert not path.exists()
 
 
@@ -170,7 +173,7 @@ def test_a_step_that_reads_scores_is_out_of_date_when_a_run_changes(campaign: Ca
         return ran == [True]
 
     def write(name: str, content: Any) -> None:
-        path = campaign.scores / "gpt" / "ll" / name
+        path = campaign.folder("scores") / "gpt" / "ll" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
 

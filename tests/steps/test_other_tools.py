@@ -51,7 +51,7 @@ def item(campaign: Campaign, tmp_path: Path) -> Campaign:
 def third(campaign: Campaign) -> tuple[bool, tuple[int, ...]]:
     """Whether the only item is kept, and its third association's votes: S, A, U and related."""
     bring_up_to_date(campaign, "filter")
-    (decision,) = read_records(campaign.decisions / "decisions.jsonl", Decision)
+    (decision,) = read_records(campaign.folder("decisions") / "decisions.jsonl", Decision)
     return decision.kept, tuple(decision.verdicts[2].votes)
 
 
@@ -243,7 +243,7 @@ def test_qualtrics_rows_of_headings_are_no_answers(
 
 
 def people_of(campaign: Campaign) -> list[Person]:
-    return read_records(campaign.rounds / "people.jsonl", Person)
+    return read_records(campaign.folder("rounds") / "people.jsonl", Person)
 
 
 def test_label_studios_full_json_is_named(campaign: Campaign, tmp_path: Path) -> None:
@@ -411,5 +411,7 @@ def test_people_whose_data_prolific_does_not_give_have_no_group(
     rows = [annotation(n, n, "unrelated") for n in (1, 2, 3)]
     bring(item, tmp_path / "min.json", *rows)
     groups = ["1,Kenya", "2,CONSENT_REVOKED", "3,DATA_EXPIRED"]
-    (item.rounds / "annotators.csv").write_text("\n".join(["annotator,group", *groups]), "utf-8")
+    (item.folder("rounds") / "annotators.csv").write_text(
+        "\n".join(["annotator,group", *groups]), "utf-8"
+    )
     assert [*read_groups(item).values()] == ["Kenya"]

@@ -84,12 +84,12 @@ def said(texts: list[str], part: str) -> str:
 
 
 def decided(campaign: Campaign) -> dict[str, tuple[bool, str | None]]:
-    decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
+    decisions = read_records(campaign.folder("decisions") / "decisions.jsonl", Decision)
     return {decision.item: (decision.kept, decision.reason) for decision in decisions}
 
 
 def refusals(campaign: Campaign) -> list[tuple[str, str]]:
-    path = campaign.rounds / "published" / "rejected.jsonl"
+    path = campaign.folder("rounds") / "published" / "rejected.jsonl"
     return [(r.code, r.detail) for r in read_records(path, Rejection)]
 
 
@@ -133,11 +133,11 @@ def test_a_list_with_a_wrong_name_or_of_ones_own_is_never_passed_over(
     campaign = make(tmp_path / "c")
     set_to(campaign.root, "gender.csv", name)
     if content:
-        campaign.terms.mkdir()
-        (campaign.terms / name).write_text(content, "utf-8")
+        campaign.folder("terms").mkdir()
+        (campaign.folder("terms") / name).write_text(content, "utf-8")
     with fails(message):
         take(open_campaign(campaign.root), item("i1"))
-    assert not list(campaign.rounds.glob("*/raw/*"))
+    assert not list(campaign.folder("rounds").glob("*/raw/*"))
 
 
 def test_domains_that_the_campaign_lacks_are_refused_with_the_lines_to_add(tmp_path: Path) -> None:
@@ -207,12 +207,12 @@ def test_the_original_target_goes_through_to_the_release(trusting: Campaign) -> 
     take(trusting, *(item(id, target_original=name) for id, name in names.items()))
     ((code, detail),) = refusals(trusting)
     assert (code, detail[:34]) == ("bad_value", "'target_original' of item i2 is no")
-    items = read_records(trusting.rounds / "published" / "items.jsonl", Item)
+    items = read_records(trusting.folder("rounds") / "published" / "items.jsonl", Item)
     assert [one.target_original for one in items] == ["baker woman", None, None]
     run(trusting)
-    cats = read_records(trusting.decisions / "cats.jsonl", Cat)
+    cats = read_records(trusting.folder("decisions") / "cats.jsonl", Cat)
     assert [cat.target_original for cat in cats] == ["baker woman", None, None]
-    folder = trusting.releases / "0.1.0"
+    folder = trusting.folder("release") / "0.1.0"
     data = read_json(folder / "test.json")["data"]["intrasentence"]
     assert [one.get("target_original", "-") for one in data] == ["baker woman", "-", "-"]
     readme = (folder / "README.md").read_text("utf-8")
@@ -276,14 +276,18 @@ def test_only_items_without_any_label_keep_their_gold_labels(trusted: Campaign) 
         "two": (False, "too_few_labels"),
         "none": (False, "too_few_labels"),
     }
-    decisions = {d.item: d for d in read_records(trusted.decisions / "decisions.jsonl", Decision)}
+    decisions = {
+        d.item: d for d in read_records(trusted.folder("decisions") / "decisions.jsonl", Decision)
+    }
     assert {v.votes for v in decisions["gold1"].verdicts} == {(0, 0, 0, 0)}
     assert [v.gold for v in decisions["gold1"].verdicts] == list(GOLDS)
     assert [v.gold for v in decisions["voted"].verdicts] == list(GOLDS)  # not the published ones
     assert kept_without_votes(trusted) == {"gold1", "gold2"}
     counts = run(trusted, "filter")
     assert (counts["gold_without_votes"], counts["kept_without_votes"]) == (0, 2)
-    cats = {cat.id: cat.tier for cat in read_records(trusted.decisions / "cats.jsonl", Cat)}
+    cats = {
+        cat.id: cat.tier for cat in read_records(trusted.folder("decisions") / "cats.jsonl", Cat)
+    }
     assert cats == {"gold1": None, "gold2": None, "voted": 5}
 
 
@@ -309,14 +313,16 @@ def test_agreement_is_about_items_with_votes(trusted: Campaign) -> None:
 
 
 def test_pitfalls_and_status_name_the_cats_without_votes(trusted: Campaign) -> None:
-    rows = {row["code"]: row for row in read_json(trusted.measures / "pitfalls.json")["table"]}
+    rows = {
+        row["code"]: row for row in read_json(trusted.folder("measures") / "pitfalls.json")["table"]
+    }
     assert (rows["no_votes"]["count"], rows["no_votes"]["of"]) == (2, 3)
     text = said([*read_status(trusted).warnings], "no votes")
     assert text.startswith("2 CATs have no votes: their gold labels are those that were published")
 
 
 def test_the_release_says_that_nobody_voted(trusted: Campaign) -> None:
-    folder = trusted.releases / "0.1.0"
+    folder = trusted.folder("release") / "0.1.0"
     readme = (folder / "README.md").read_text("utf-8")
     assert "**2 of 3 CATs have no votes.**\nNobody labelled them for this release" in readme
     assert "agreement between annotators is about the other CATs only" in readme
@@ -336,7 +342,7 @@ def test_a_release_without_any_vote(trusting: Campaign, forked: Any) -> None:
     take(campaign, item("i1"), item("i2"))
     done = forked("run", "-c", campaign.root)
     assert done.code == 0, done.err
-    readme = (campaign.releases / "0.1.0" / "README.md").read_text("utf-8")
+    readme = (campaign.folder("release") / "0.1.0" / "README.md").read_text("utf-8")
     assert "**All 2 CATs have no votes.**" in readme
     assert "so there is no agreement between annotators to report" in readme
     assert "is the label with at least" not in readme
@@ -344,7 +350,7 @@ def test_a_release_without_any_vote(trusting: Campaign, forked: Any) -> None:
         done = forked("decisions", "agreement", "-c", campaign.root, *option)
         assert (done.code, "nan" in done.out.lower()) == (0, False), done.err
     assert "% No label counts here" in done.out
-    report = (campaign.decisions / "agreement.json").read_text("utf-8")
+    report = (campaign.folder("decisions") / "agreement.json").read_text("utf-8")
     assert "NaN" not in report
     done = forked("decisions", "filter", "-c", campaign.root)
     assert "2 CATs have no votes" in done.out

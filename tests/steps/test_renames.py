@@ -41,14 +41,18 @@ def make(root: Path, *, gendered: bool) -> Campaign:
         domains={"profession": DomainSettings(**about, gendered=gendered)},
     )
     campaign = create_campaign(root, settings)
-    campaign.terms.mkdir(exist_ok=True)
-    (campaign.terms / "jobs.csv").write_text("term,also,language\nguru,pengajar,id\n", "utf-8")
+    campaign.folder("terms").mkdir(exist_ok=True)
+    (campaign.folder("terms") / "jobs.csv").write_text(
+        "term,also,language\nguru,pengajar,id\n", "utf-8"
+    )
     counts = [
         Count(domain="profession", property="P106", item=item, count=n)
         for item, n in zip(ITEMS, (30, 20, 9, 5, 1), strict=True)  # the last is below the threshold
     ]
-    (campaign.terms / "counts.jsonl").write_bytes(b"".join(map(dump_line, counts)))
-    (campaign.terms / "entities.jsonl").write_bytes(b"".join(map(dump_line, ITEMS.values())))
+    (campaign.folder("terms") / "counts.jsonl").write_bytes(b"".join(map(dump_line, counts)))
+    (campaign.folder("terms") / "entities.jsonl").write_bytes(
+        b"".join(map(dump_line, ITEMS.values()))
+    )
     return campaign
 
 
@@ -61,7 +65,7 @@ class Course:
 
     def edit(self, line: str) -> None:
         self.lines += f"profession,{line}\n"
-        (self.campaign.terms / "edits.csv").write_text(self.lines, "utf-8")
+        (self.campaign.folder("terms") / "edits.csv").write_text(self.lines, "utf-8")
 
     def bring(self, target: str) -> Any:
         """Import an item on a term."""

@@ -15,8 +15,8 @@ from curation.steps.step import QUIET
 def test_a_warning_names_the_line_that_called_curation(
     campaign: Campaign, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    campaign.terms.mkdir()
-    edits = campaign.terms / "edits.csv"
+    campaign.folder("terms").mkdir()
+    edits = campaign.folder("terms") / "edits.csv"
     edits.write_text("domain,term,action\nprofession,beekeper,drop\n", "utf-8")
     with pytest.warns(UserWarning, match="line 2: not applied: no term 'beekeper'") as caught:
         bring_up_to_date(campaign, "select")

@@ -25,7 +25,7 @@ from support.scored import CATS, chance, likes, put, scored_campaign, write_gold
 def test_a_campaign_gives_its_runs_by_sets_of_rules(campaign: Campaign) -> None:
     scored_campaign(campaign)
     rules = dict(zip(KINDS, ("ll-acl", "ratio"), strict=True))
-    put(campaign.scores, "likes", "ll-acl_ratio+lower", likes, rules=rules)
+    put(campaign.folder("scores"), "likes", "ll-acl_ratio+lower", likes, rules=rules)
     data = dataset_input(campaign_source(campaign))
     assert len(data.cats) == 20
     assert data.terms == [f"craft/term {n}" for n in (0, 2, 4)] + ["sport/term 1", "sport/term 3"]
@@ -42,7 +42,7 @@ def test_a_campaign_gives_its_runs_by_sets_of_rules(campaign: Campaign) -> None:
     rows = dataset_criteria(data, TrustSettings(samples=20), seed=1)
     assert found(rows, "content", "pitfalls").status == "not_run"
     assert found(rows, "face", "meaningful:mixed").value == 100
-    assert campaign.decisions / "cats.jsonl" in dataset_files(campaign)
+    assert campaign.folder("decisions") / "cats.jsonl" in dataset_files(campaign)
 
 
 def test_alpha_is_that_of_the_report_of_agreement(finished: Path) -> None:
@@ -53,7 +53,7 @@ def test_alpha_is_that_of_the_report_of_agreement(finished: Path) -> None:
     rows = dataset_criteria(data, campaign.settings.trust, seed=1)
     assert time.perf_counter() - start < 30  # 0.1 s on a quiet machine: it does not hang
     names = {"all": "all-labels", "stereo/anti": "stereotype-or-anti"}
-    report = read_json(campaign.decisions / "agreement.json")
+    report = read_json(campaign.folder("decisions") / "agreement.json")
     expected = {
         names[row["classes"]] + (f":{row['group']}" if row["by"] == "kind" else ""): row
         for row in report["measures"]
@@ -73,8 +73,8 @@ def test_alpha_is_that_of_the_report_of_agreement(finished: Path) -> None:
 
 def test_directions_are_read_with_their_place(campaign: Campaign) -> None:
     scored_campaign(campaign)
-    campaign.trust.mkdir(exist_ok=True)
-    path = campaign.trust / DIRECTIONS
+    campaign.folder("trust").mkdir(exist_ok=True)
+    path = campaign.folder("trust") / DIRECTIONS
     path.write_text("target,prefers\nTerm 0,stereotype\n", "utf-8")
     assert dataset_input(campaign_source(campaign)).directions == {"term 0": "stereotype"}
     path.write_text("target,prefers\nterm 0,yes\n", "utf-8")

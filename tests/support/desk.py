@@ -57,10 +57,12 @@ class Desk:
             decisions=decisions,
         )
         made = create_campaign(root, settings)
-        made.terms.mkdir()
-        made.rounds.mkdir()
-        (made.terms / "jobs.txt").write_text("\n".join(["# language: en", *terms, ""]), "utf-8")
-        (made.rounds / "text.toml").write_text(STUDY, "utf-8")
+        made.folder("terms").mkdir()
+        made.folder("rounds").mkdir()
+        (made.folder("terms") / "jobs.txt").write_text(
+            "\n".join(["# language: en", *terms, ""]), "utf-8"
+        )
+        (made.folder("rounds") / "text.toml").write_text(STUDY, "utf-8")
         return cls(forked, root)
 
     def copy(self, to: Path) -> Self:

@@ -92,14 +92,14 @@ def host(
     golds = assign(
         made_up(cats, terms=terms, seed=seed), Random(seed).randbytes, sealed=hide == "all"
     )
-    gold = campaign.releases / "gold-0.1.0.jsonl"
+    gold = campaign.folder("release") / "gold-0.1.0.jsonl"
     gold.parent.mkdir()
     gold.write_bytes(b"".join(map(dump_line, golds)))
     folder = root / "board"
     place = folder / "sets" / "0.1.0"
     for each in (place, folder / "submissions", folder / "results"):
         each.mkdir(parents=True)
-    (campaign.boards / BOARD_ID).mkdir(parents=True)
+    (campaign.folder("boards") / BOARD_ID).mkdir(parents=True)
     (folder / "board.toml").write_text(TOML.format(id=BOARD_ID))
     public = b"".join(dump_json(row, indent=False) for row in map(public_row, golds))
     name = "sealed.jsonl" if hide == "all" else "cats.jsonl"
@@ -179,7 +179,13 @@ def score_here(
         Score(model=model, rule=rule[name], association=name, value=value)
         for name, value in scores.items()
     ]
-    folder = hosted.campaign.boards / BOARD_ID / "scores" / submitted / model.replace("/", "--")
+    folder = (
+        hosted.campaign.folder("boards")
+        / BOARD_ID
+        / "scores"
+        / submitted
+        / model.replace("/", "--")
+    )
     folder /= "ll-bos_conditional"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "scores.jsonl").write_bytes(b"".join(map(dump_line, lines)))

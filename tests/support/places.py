@@ -27,8 +27,8 @@ class Place:
 
     def write(self, name: str, text: str) -> Path:
         """A file beside the lists of words."""
-        self.campaign.trust.mkdir(exist_ok=True)
-        path = self.campaign.trust / name
+        self.campaign.folder("trust").mkdir(exist_ok=True)
+        path = self.campaign.folder("trust") / name
         path.write_text(text, "utf-8")
         return path
 
@@ -49,5 +49,5 @@ class Place:
         assert message in error
         assert "fix:" in error
         assert "Traceback" not in error
-        assert not list(self.campaign.trust.glob("runs/*/*"))
+        assert not list(self.campaign.folder("trust").glob("runs/*/*"))
         return error

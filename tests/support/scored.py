@@ -81,13 +81,15 @@ def chance(seed: int) -> Of:
 
 def scored_campaign(campaign: Campaign) -> Path:
     """Its folder, with three models under ``default`` and what annotators agree on."""
-    campaign.decisions.mkdir()
+    campaign.folder("decisions").mkdir()
     write_cats(campaign.root, CATS)
     terms = [
         {"term": "term 0", "domain": "craft", "agreement": 79.5, "stereotype": 82.5},
         {"term": "term 1", "domain": "sport", "agreement": None, "stereotype": 82.5},
     ]
-    (campaign.decisions / "agreement.json").write_text(json.dumps({"terms": terms}), "utf-8")
+    (campaign.folder("decisions") / "agreement.json").write_text(
+        json.dumps({"terms": terms}), "utf-8"
+    )
     for model, of in (("bakery/likes", likes), ("hates", hates), ("mixed", mixed)):
         put(campaign.root / "5-scores", model, "default", of)
     return campaign.root

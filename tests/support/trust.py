@@ -66,7 +66,7 @@ def campaign_with_groups(
     own, trust = CampaignSettings(id=new_id()), trust or TrustSettings(samples=20)
     settings = Settings(campaign=own, groups=groups, trust=trust)
     campaign = create_campaign(folder / "campaign", settings)
-    campaign.trust.mkdir(exist_ok=True)
+    campaign.folder("trust").mkdir(exist_ok=True)
     files = {f"{name}.txt": "\n".join(GROUPS[name]) for name in names}
     files["jobs.csv"] = "\n".join(["target,also", *(f"{job},{job}s" for job in LEAN)])
     if anchors:
@@ -74,7 +74,7 @@ def campaign_with_groups(
         rows = [",".join([job, *map(str, shares(job, k))]) for job in LEAN]
         files["outcomes.csv"] = "\n".join([",".join(["target", *names]), *rows])
     for name, text in files.items():
-        (campaign.trust / name).write_text(text + "\n", "utf-8")
+        (campaign.folder("trust") / name).write_text(text + "\n", "utf-8")
     return campaign
 
 

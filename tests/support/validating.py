@@ -31,9 +31,9 @@ class Validating:
         words: dict[str, str] = WORDS,
     ) -> None:
         self.campaign, self.folder = campaign, folder
-        self.files = campaign.rounds / "v"
-        campaign.rounds.mkdir()
-        (campaign.rounds / "text.toml").write_text(texts, "utf-8")
+        self.files = campaign.folder("rounds") / "v"
+        campaign.folder("rounds").mkdir()
+        (campaign.folder("rounds") / "text.toml").write_text(texts, "utf-8")
         row = {"domain": "profession", "target": "baker", "context": context, "annotator": "w1"}
         path = folder / "written.jsonl"
         path.write_bytes(orjson.dumps(row | words))

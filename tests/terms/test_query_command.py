@@ -48,7 +48,7 @@ def ask(campaign: Campaign, url: str, *, contact: str = "me@example.org") -> Non
 
 
 def counted(campaign: Campaign) -> list[tuple[str, str, int]]:
-    counts = read_records(campaign.terms / "counts.jsonl", Count)
+    counts = read_records(campaign.folder("terms") / "counts.jsonl", Count)
     return [(c.domain, c.item, c.count) for c in counts]
 
 
@@ -69,7 +69,7 @@ def test_a_campaign_asks_selects_and_explains(campaign: Campaign, engine: str) -
         ("religion", "Q20", 1),
     ]
     terms(campaign, "select")
-    chosen = read_records(campaign.terms / "targets.jsonl", Term)
+    chosen = read_records(campaign.folder("terms") / "targets.jsonl", Term)
     # The paper's «all» for professions merges: 2 bakers and 1 bread baker.
     assert [(t.text, t.count) for t in chosen] == [("baker", 3), ("Orchard Temple", 1)]
     (story,) = json.loads(terms(campaign, "explain", "bread baker", "--json").out)
@@ -83,7 +83,7 @@ def test_without_a_contact_nothing_is_asked(campaign: Campaign, engine: str) -> 
         ask(campaign, server.url, contact="")
         assert "contact in [terms] of campaign.toml" in terms(campaign, "query", code=1).err
         assert server.seen == []
-    assert not (campaign.terms / "counts.jsonl").exists()
+    assert not (campaign.folder("terms") / "counts.jsonl").exists()
 
 
 def test_a_run_that_was_shut_out_goes_on_where_it_was(campaign: Campaign, engine: str) -> None:
@@ -94,7 +94,7 @@ def test_a_run_that_was_shut_out_goes_on_where_it_was(campaign: Campaign, engine
         ask(campaign, server.url)
         assert "403" in terms(campaign, "query", code=1).err
         assert len(server.seen) == 2  # professions, and then religions in vain
-        assert not (campaign.terms / "counts.jsonl").exists()
+        assert not (campaign.folder("terms") / "counts.jsonl").exists()
         server.then = None
         said = json.loads(terms(campaign, "query", "--json").out)
         assert (said["on_disk"], said["asked"]) == (1, len(server.seen) - 2)
@@ -104,7 +104,7 @@ def test_a_run_that_was_shut_out_goes_on_where_it_was(campaign: Campaign, engine
 def test_one_domain_is_asked_anew_and_others_facts_stay(campaign: Campaign, engine: str) -> None:
     ask(campaign, engine)
     terms(campaign, "query")
-    before, entities = counted(campaign), campaign.terms / "entities.jsonl"
+    before, entities = counted(campaign), campaign.folder("terms") / "entities.jsonl"
     known = read_records(entities, Entity)
     terms(campaign, "query", "--domain", "religion", "--fresh")
     assert counted(campaign) == before

@@ -277,9 +277,9 @@ def measured(campaign: Campaign) -> Campaign:
     groups = GroupSettings(lists={"a": "a.txt", "b": "b.txt"}, targets="t.txt")
     settings = campaign.settings.model_copy(update={"groups": {"two": groups}})
     (campaign.root / "campaign.toml").write_text(settings_text(settings), "utf-8")
-    campaign.trust.mkdir()
+    campaign.folder("trust").mkdir()
     for name, own in (("a", "ann"), ("b", "ben"), ("t", "baker\npotter")):
-        (campaign.trust / f"{name}.txt").write_text(own + "\n", "utf-8")
+        (campaign.folder("trust") / f"{name}.txt").write_text(own + "\n", "utf-8")
     opened = open_campaign(campaign.root)
     (two,) = read_groups(opened)
     found = [
@@ -352,7 +352,7 @@ def test_what_makes_it_out_of_date(measured: Campaign, monkeypatch: pytest.Monke
 
 
 def test_a_run_of_other_words_is_left_out_and_status_says_so(measured: Campaign) -> None:
-    (measured.trust / "a.txt").write_text("ada\n", "utf-8")
+    (measured.folder("trust") / "a.txt").write_text("ada\n", "utf-8")
     reporter = Heard()
     found = made(measured, reporter)
     again = "curation trust vectors FILE --groups two --source w"
@@ -376,7 +376,7 @@ def test_status_says_what_to_do_next_in_a_campaign_without_answers(measured: Cam
     assert following(measured) == "curation trust report"
     made(measured)
     assert following(measured) == "read 6-trust/report.md"
-    shutil.rmtree(measured.trust / "runs")
+    shutil.rmtree(measured.folder("trust") / "runs")
     assert following(measured) == "curation trust text FILE, or another measure (curation trust -h)"
 
 
@@ -407,7 +407,7 @@ def test_a_run_that_cannot_be_used_does_not_stop_the_report(measured: Campaign, 
         path = folder / "bias.jsonl"
         path.write_bytes(path.read_bytes()[:20])
     elif harm == "lost list":
-        (measured.trust / "a.txt").unlink()
+        (measured.folder("trust") / "a.txt").unlink()
     elif harm == "shipped list":  # the one that comes with curation has other groups
         set_to(measured.root, 'anchors = ""', 'anchors = "anchors.csv"')
     else:
@@ -436,7 +436,7 @@ def test_status_shows_the_step_and_the_runs(measured: Campaign) -> None:
     state = json.loads(run("status", "--json", "-c", measured.root).out)
     assert [each["state"] for each in state["trust"]] == ["up to date"]
     assert trust_step(measured) == "up to date"
-    (measured.trust / "a.txt").unlink()
+    (measured.folder("trust") / "a.txt").unlink()
     assert run("status", "-c", measured.root).out.count("a.txt: no such list of words") == 1
 
 

@@ -62,7 +62,7 @@ def create(campaign: Campaign, root: Path, version: str, *, wheel: str = "", **g
     start = {f"sets/{version}/{name}": data for name, data in content.items()}
     start |= dict(opening.files(settings, facts, wheel=wheel))
     start |= {"results/log.jsonl": chained([], [_opened(facts)])[0], "submissions/.gitkeep": b""}
-    owner = campaign.boards / settings.id
+    owner = campaign.folder("boards") / settings.id
     owner.mkdir(parents=True, mode=0o700)
     sweep(root.parent, below=False)
     write_folder(root, start)
@@ -71,7 +71,7 @@ def create(campaign: Campaign, root: Path, version: str, *, wheel: str = "", **g
 
 
 def _settings(campaign: Campaign, facts: SetFacts, given: Mapping[str, Any]) -> BoardSettings:
-    about = BuiltVersion(campaign.releases / facts.version).facts
+    about = BuiltVersion(campaign.folder("release") / facts.version).facts
     usual = {"name": facts.dataset, "contact": about and about.statement.contact}
     ends = {"rotates": today() + timedelta(183), "expires": today() + timedelta(731)}
     own = {"id": secrets.token_hex(8), "profiles": ["default"], **usual, **ends, **given}
@@ -107,7 +107,7 @@ def new_set(
         CurationError: the version is not built, has no hidden test set, is revealed, damaged, or
             shares CATs with public ones; its gold labels are lost; or it can have no rows.
     """
-    history, place = History(campaign), BuiltVersion(campaign.releases / version)
+    history, place = History(campaign), BuiltVersion(campaign.folder("release") / version)
     built = [each.folder.name for each in history.built]
     if version not in built and f"{version}{ANONYMOUS}" in built:
         raise refused("anonymous", version=version)
@@ -237,7 +237,7 @@ def _scores(board: Board, owner: Path) -> dict[str, bytes]:
 def _close(board: Board, campaign: Campaign, scores: Mapping[str, bytes]) -> None:
     """Reveal the open test set in the campaign, copy it to the board, and say so in the log."""
     version = board.open_version
-    source = campaign.releases / f"{version}{REVEALED}"
+    source = campaign.folder("release") / f"{version}{REVEALED}"
     if source.is_dir():  # it may be published: it stays as it is
         check_sums(source)
     else:

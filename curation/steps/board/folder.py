@@ -159,7 +159,7 @@ def owner_folder(board: Board, campaign: Campaign) -> Path:
         CurationError: the board was not made from this campaign, or the gold labels of its open
             test set are lost.
     """
-    folder = campaign.boards / board.settings.id
+    folder = campaign.folder("boards") / board.settings.id
     if not folder.is_dir():
         raise CurationError(
             f"{folder}: no such folder, so the board in {board.root} is not of this campaign",

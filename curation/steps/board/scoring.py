@@ -93,7 +93,9 @@ def score(
             work.settle(name)
             advance()
     if work.given:  # before the log, so that no row is shown whose value the ledger lacks
-        _write(campaign.releases / LEDGER, map(dump_line, [*work.history.ledger, *work.given]))
+        _write(
+            campaign.folder("release") / LEDGER, map(dump_line, [*work.history.ledger, *work.given])
+        )
     if work.new:
         board.append(work.new)
         keep_head(board, owner)

@@ -48,7 +48,7 @@ def pages_step(pipeline: Sequence[Step], status: Status | None = None) -> Step:
     return Step(
         STEP,
         "the report",
-        lambda c: c.pages,
+        lambda c: c.folder("pages"),
         "pages.report",
         partial(collecting.settings, pipeline=pipeline, private=False, status=status),
         partial(collecting.inputs, private=False),
@@ -69,7 +69,7 @@ def private_step(pages: Step, pipeline: Sequence[Step]) -> Step:
 
 
 def _private_folder(campaign: Campaign) -> Path:
-    return campaign.pages / "private"
+    return campaign.folder("pages") / "private"
 
 
 def _work(

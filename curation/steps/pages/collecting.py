@@ -78,13 +78,13 @@ def results(campaign: Campaign, *, hidden: bool) -> dict[str, Path]:
     if hidden:
         return public
     return public | {
-        "agreement": campaign.decisions / "agreement.json",
-        "split": campaign.decisions / "split.json",
-        "statistics": campaign.measures / "statistics.json",
-        "sentiment": campaign.measures / "sentiment.json",
-        "keywords": campaign.measures / "keywords.json",
-        "pitfalls": campaign.measures / "pitfalls.json",
-        "trust": campaign.trust / "report.json",
+        "agreement": campaign.folder("decisions") / "agreement.json",
+        "split": campaign.folder("decisions") / "split.json",
+        "statistics": campaign.folder("measures") / "statistics.json",
+        "sentiment": campaign.folder("measures") / "sentiment.json",
+        "keywords": campaign.folder("measures") / "keywords.json",
+        "pitfalls": campaign.folder("measures") / "pitfalls.json",
+        "trust": campaign.folder("trust") / "report.json",
     }
 
 
@@ -125,7 +125,7 @@ def inputs(campaign: Campaign, *, private: bool) -> list[Path]:
     paths = [*results(campaign, hidden=hidden).values(), *statement.inputs(campaign)]
     if not hidden:
         paths += made.inputs(campaign, hidden=False)
-        paths += [campaign.decisions / "cats.jsonl", *run_files(campaign)]
+        paths += [campaign.folder("decisions") / "cats.jsonl", *run_files(campaign)]
     return list(dict.fromkeys(paths))
 
 
@@ -161,7 +161,10 @@ def collect(
     if (shown := _shown(campaign, hidden=hidden)).cats:
         numbers["terms"] = terms.numbers(shown, reporter, private=private)
     late = _stale(campaign, pipeline, there, now)
-    language, folder = campaign.settings.campaign.language, campaign.relative(campaign.pages)
+    language, folder = (
+        campaign.settings.campaign.language,
+        campaign.relative(campaign.folder("pages")),
+    )
     return _collected(
         campaign.settings.campaign.name,
         language,

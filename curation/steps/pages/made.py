@@ -33,9 +33,11 @@ def inputs(campaign: Campaign, *, hidden: bool) -> list[Path]:
         hidden: without the files that depend on labels, whose sha256 would be known then.
     """
     files = ("round.json", "answers.jsonl", *(() if hidden else _LABELLED))
-    paths = [campaign.rounds / name / file for name in _rounds(campaign) for file in files]
+    paths = [
+        campaign.folder("rounds") / name / file for name in _rounds(campaign) for file in files
+    ]
     if not hidden:
-        paths += [campaign.decisions / "decisions.jsonl", _published(campaign)]
+        paths += [campaign.folder("decisions") / "decisions.jsonl", _published(campaign)]
     return [path for path in (_candidates(campaign), *paths) if path.exists()]
 
 
@@ -76,7 +78,7 @@ def numbers(campaign: Campaign, *, hidden: bool) -> dict[str, Any]:
 
 
 def _candidates(campaign: Campaign) -> Path:
-    return campaign.terms / "candidates.csv"
+    return campaign.folder("terms") / "candidates.csv"
 
 
 def _published(campaign: Campaign) -> Path:
@@ -118,7 +120,7 @@ def _items(campaign: Campaign) -> dict[str, Any]:
 
 
 def _labels(campaign: Campaign) -> dict[str, Any] | None:
-    run = read_manifest(campaign.decisions).steps.get("filter")
+    run = read_manifest(campaign.folder("decisions")).steps.get("filter")
     if run is None:
         return None
     codes = ("round_not_counted", "repeated_annotator", "surplus_label")
@@ -127,14 +129,14 @@ def _labels(campaign: Campaign) -> dict[str, Any] | None:
 
 
 def _kept(campaign: Campaign) -> dict[str, Any]:
-    path = campaign.decisions / "decisions.jsonl"
+    path = campaign.folder("decisions") / "decisions.jsonl"
     decisions = read_records(path, Decision, missing_ok=True)
     fell = Counter(decision.reason for decision in decisions if decision.reason)
     return _stage("cats", fell, kept=len(decisions) - fell.total())
 
 
 def _split(campaign: Campaign) -> dict[str, Any] | None:
-    path = campaign.decisions / "split.json"
+    path = campaign.folder("decisions") / "split.json"
     if not path.exists():
         return None
     domains = read_json(path)["domains"].values()
@@ -142,12 +144,12 @@ def _split(campaign: Campaign) -> dict[str, Any] | None:
 
 
 def _kind(campaign: Campaign, name: str) -> str:
-    is_planned = (campaign.rounds / name / "round.json").exists()
+    is_planned = (campaign.folder("rounds") / name / "round.json").exists()
     return round_files.read_round(campaign, name).kind if is_planned else IMPORTED
 
 
 def _refused(campaign: Campaign, name: str) -> list[Rejection]:
-    path = campaign.rounds / name / "rejected.jsonl"
+    path = campaign.folder("rounds") / name / "rejected.jsonl"
     refused = read_records(path, Rejection, missing_ok=True)
     return [rejection for rejection in refused if rejection.code not in NOT_SHOWN]
 
@@ -157,7 +159,7 @@ Sent = tuple[str | None, str, str | None]  # a person, the day or "", the reason
 
 def _answers(campaign: Campaign, name: str) -> list[Sent]:
     """The answers that came in; those that an import refused have neither person nor day."""
-    path = campaign.rounds / name / "answers.jsonl"
+    path = campaign.folder("rounds") / name / "answers.jsonl"
     if path.exists():
         sent = (a for a in read_records(path, Answer) if a.code not in NOT_SHOWN)
         return [(a.annotator, _day(a.submitted_at), a.code) for a in sent]
@@ -176,7 +178,7 @@ def _day(time: str | None) -> str:
 
 
 def _round(campaign: Campaign, name: str, sent: Collection[Sent]) -> dict[str, Any]:
-    is_planned = (campaign.rounds / name / "round.json").exists()
+    is_planned = (campaign.folder("rounds") / name / "round.json").exists()
     days = [day for _, day, _ in sent if day]
     return {
         "name": name,
@@ -192,7 +194,7 @@ def _round(campaign: Campaign, name: str, sent: Collection[Sent]) -> dict[str, A
 
 def _doubtful(campaign: Campaign) -> dict[str, Any] | None:
     """How far each person agrees with the others, as in agreement.json, and who is doubtful."""
-    path = campaign.decisions / "agreement.json"
+    path = campaign.folder("decisions") / "agreement.json"
     people = read_json(path)["annotators"] if path.exists() else []
     shares = [person["with_others"] for person in people if person["with_others"] is not None]
     if not shares:
@@ -208,7 +210,7 @@ def _doubtful(campaign: Campaign) -> dict[str, Any] | None:
 
 def _pitfalls(campaign: Campaign) -> dict[str, Any] | None:
     """The pitfalls beside StereoSet's rates: those that stop a release, then the most frequent."""
-    path = campaign.measures / "pitfalls.json"
+    path = campaign.folder("measures") / "pitfalls.json"
     if not path.exists():
         return None
     checked = [row for row in read_json(path)["table"] if row["rate"] is not None]

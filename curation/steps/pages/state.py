@@ -80,7 +80,7 @@ def numbers(
 
 def _people(campaign: Campaign) -> int:
     """How many people have answered, without those who are out, whose answers do not count."""
-    met = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
+    met = read_records(campaign.folder("rounds") / "people.jsonl", Person, missing_ok=True)
     return len(people.who_answered(met))
 
 
@@ -96,7 +96,7 @@ def statement(campaign: Campaign) -> dict[str, Any]:
     from curation.trust.protocol.attested import questions
 
     said = read_statement(campaign)
-    trust = campaign.trust / "report.json"
+    trust = campaign.folder("trust") / "report.json"
     report = read_json(trust) if trust.exists() else {}
     missing = {*open_keys(said)}
     release = campaign.settings.release

@@ -80,7 +80,7 @@ def _votes(source: Source) -> "dict[str, Votes]":
         made = {str(s["id"]): votes(s) for e in entries for s in e.item["sentences"]}
     else:
         decisions = read_records(
-            source.campaign.decisions / "decisions.jsonl", Decision, missing_ok=True
+            source.campaign.folder("decisions") / "decisions.jsonl", Decision, missing_ok=True
         )
         made = {verdict.id: verdict.votes for d in decisions for verdict in d.verdicts}
     return {name: counted for name, counted in made.items() if sum(counted)}

@@ -133,7 +133,7 @@ def settings(campaign: Campaign, *, anonymous: bool = False) -> dict[str, Any]:
 
 def inputs(campaign: Campaign) -> list[Path]:
     """What a release reads."""
-    own = (*statement.inputs(campaign), campaign.releases / OWN)
+    own = (*statement.inputs(campaign), campaign.folder("release") / OWN)
     return list(
         dict.fromkeys((*collecting.inputs(campaign), *versions.change_inputs(campaign), *own))
     )
@@ -213,7 +213,7 @@ def release(
 RELEASE = Step(
     "release",
     "the published folder",
-    lambda c: c.releases,
+    lambda c: c.folder("release"),
     "release.build",
     settings,
     inputs,
@@ -333,7 +333,7 @@ def _board_rows(campaign: Campaign) -> int | None:
 
 def _next(campaign: Campaign, where: str, *, open_questions: int, anonymous: bool) -> str:
     missing = ""
-    if not has_runs(campaign.scores):
+    if not has_runs(campaign.folder("scores")):
         missing += "score models for the card («curation scores models MODEL»), "
     if open_questions:
         missing += (

@@ -71,7 +71,7 @@ def folder_of(campaign: Campaign, version: str = "") -> Path:
         CurationError: it is not built.
     """
     name = version or campaign.settings.release.version
-    folder = campaign.releases / name
+    folder = campaign.folder("release") / name
     if "/" in name or name.startswith(".") or not folder.is_dir():
         built = some([place.name for place in built_versions(campaign)], 8)
         fix = f"«curation release build», or name one of: {built}"

@@ -141,7 +141,7 @@ def _imported(
             days[item, person].add(_day(time))
     first = {key: min(filter(None, those), default=None) for key, those in days.items()}
     accepted += [_Answered(person, VALIDATION, day) for (_, person), day in first.items()]
-    path = campaign.rounds / name / "rejected.jsonl"
+    path = campaign.folder("rounds") / name / "rejected.jsonl"
     rejections = read_records(path, Rejection) if path.exists() else []
     rows: Any = () if labels is None else labels.itertuples(index=False)
     done = pay.imported(name, items, rows, rejections)
@@ -166,7 +166,7 @@ def _plan(campaign: Campaign, round: Round) -> dict[str, Any]:
         read = tuple(Reading(heading=heading, lines=tuple(lines)) for heading, lines in parts)
         return {**about, "read": read, "consent_text": (*consent, texts["consent"]["box"])}
     except (KeyError, TypeError, ValueError):
-        path = campaign.rounds / round.name / "texts.json"
+        path = campaign.folder("rounds") / round.name / "texts.json"
         raise CurationError(
             f"{path}: not the texts of a round", "put the file back as it was"
         ) from None
@@ -205,13 +205,13 @@ def inputs(campaign: Campaign) -> list[Path]:
     """Every file of the campaign that contents and facts are read from."""
     from curation.steps.release.quality import measured_inputs
 
-    folders = [campaign.rounds / name for name in campaign.round_names()]
+    folders = [campaign.folder("rounds") / name for name in campaign.round_names()]
     paths = [
         *read.item_files(campaign),
         *read.label_files(campaign),
-        campaign.terms / "targets.jsonl",
-        campaign.decisions / "cats.jsonl",
-        campaign.decisions / "decisions.jsonl",
+        campaign.folder("terms") / "targets.jsonl",
+        campaign.folder("decisions") / "cats.jsonl",
+        campaign.folder("decisions") / "decisions.jsonl",
         *measured_inputs(campaign),
         *(path for folder in folders for name in _FILES if (path := folder / name).exists()),
         *licences.inputs(campaign),
@@ -270,10 +270,10 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
     table, settings, splits = made.annotations, campaign.settings, _original_splits(cats)
     answered = {(writer, round) for item, writer, round in written if item in ids}
     answered |= set(zip(table["annotator"], table["round"], strict=True))
-    decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
+    decisions = read_records(campaign.folder("decisions") / "decisions.jsonl", Decision)
     not_kept = Counter(str(decision.reason) for decision in decisions if not decision.kept)
     del decisions
-    statement, own = team.read_statement(campaign), campaign.releases / OWN
+    statement, own = team.read_statement(campaign), campaign.folder("release") / OWN
     tiers = Counter(str(cat.tier or _UNKNOWN) for cat in cats)
     translated = sum(cat.target_original is not None for cat in cats)
     rules = settings.decisions.model_dump(mode="json", exclude={"leave_out"})

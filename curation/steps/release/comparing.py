@@ -257,9 +257,9 @@ def compare(
     if scores or predictions:
         options: dict[str, Any] = {"lower_is_likelier": lower_is_likelier, "partial": True}
         runs = read_runs(scores, predictions, reporter=reporter, **options)
-    if opened and not scores and has_runs(opened.scores):
+    if opened and not scores and has_runs(opened.folder("scores")):
         try:
-            runs = [*read_runs(opened.scores, reporter=reporter), *runs]
+            runs = [*read_runs(opened.folder("scores"), reporter=reporter), *runs]
         except CurationError as error:  # the versions can be compared without scores
             reporter.warn(f"the scores of the campaign are left out: {error.what}")
     results = run_changes(way(changed), runs) if runs else []

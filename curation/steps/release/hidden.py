@@ -170,7 +170,9 @@ def as_built(campaign: Campaign) -> Campaign:
     ``hide`` names another level, the build is an error.
     """
     version = campaign.settings.release.version
-    built = [BuiltVersion(campaign.releases / f"{version}{end}") for end in ("", ANONYMOUS)]
+    built = [
+        BuiltVersion(campaign.folder("release") / f"{version}{end}") for end in ("", ANONYMOUS)
+    ]
     is_built = any(place.folder.is_dir() for place in built)
     if campaign.settings.release.hide or not (gold_file(campaign, version).is_file() and is_built):
         return campaign

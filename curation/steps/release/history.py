@@ -29,7 +29,7 @@ _RESTORE = (
 
 def gold_file(campaign: Campaign, version: str) -> Path:
     """The private file with the hidden gold labels of a version."""
-    return campaign.releases / f"gold-{version}.jsonl"
+    return campaign.folder("release") / f"gold-{version}.jsonl"
 
 
 def read_golds(path: Path) -> list[HiddenGold]:
@@ -120,7 +120,7 @@ class History:
     @cached_property
     def files(self) -> dict[str, Path]:
         """The private gold file of each version that has one."""
-        paths = sorted(self.campaign.releases.glob("gold-*.jsonl"))
+        paths = sorted(self.campaign.folder("release").glob("gold-*.jsonl"))
         return {path.stem.removeprefix("gold-"): path for path in paths}
 
     @cached_property
@@ -136,14 +136,14 @@ class History:
             CurationError: a line is damaged.
         """
         try:
-            return read_records(self.campaign.releases / LEDGER, GivenOut, missing_ok=True)
+            return read_records(self.campaign.folder("release") / LEDGER, GivenOut, missing_ok=True)
         except CurationError as error:
             fix = "correct the line (docs/release.md, How many values), or restore the file"
             raise CurationError(error.what, fix) from None
 
     def revealed(self, version: str) -> bool:
         """Whether a version was revealed: its folder VERSION-revealed is there."""
-        return (self.campaign.releases / f"{version}{REVEALED}").is_dir()
+        return (self.campaign.folder("release") / f"{version}{REVEALED}").is_dir()
 
     def golds(self, version: str) -> list[HiddenGold]:
         """The lines of a version's gold file.

@@ -54,15 +54,15 @@ def measured_inputs(campaign: Campaign) -> list[Path]:
     """The reports that are read here."""
     names = ("statistics.json", "sentiment.json", "sentiment_scores.json", "pitfalls.json")
     return [
-        campaign.decisions / "agreement.json",
-        *(campaign.measures / name for name in names),
+        campaign.folder("decisions") / "agreement.json",
+        *(campaign.folder("measures") / name for name in names),
         trust_report.place(campaign),
     ]
 
 
 def package_versions(campaign: Campaign) -> dict[str, str]:
     """The versions of the packages that the measures were computed with."""
-    steps = read_manifest(campaign.measures).steps
+    steps = read_manifest(campaign.folder("measures")).steps
     versions: dict[str, str] = {}
     for name in _MEASURED:
         known = steps[name].settings.get("versions") if name in steps else None
@@ -81,7 +81,7 @@ def read_measured(campaign: Campaign) -> dict[str, Any]:
     Raises:
         CurationError: a report is damaged.
     """
-    decisions, measures = campaign.decisions, campaign.measures
+    decisions, measures = campaign.folder("decisions"), campaign.folder("measures")
     pitfalls = partial(_pitfalls, campaign.settings.release.accept)
     return {
         **_read(decisions / "agreement.json", _agreement),
@@ -204,13 +204,13 @@ def read_scores(
         CurationError: the sentiment that the step kept, or a run, is damaged.
     """
     kept = campaign.settings.measures.sentiment != VADER or not sentiment_why
-    path = campaign.measures / "sentiment_scores.json"
+    path = campaign.folder("measures") / "sentiment_scores.json"
     return Scores(
         read_sentiment(path, cats) if kept else None,
-        stage.found_runs(campaign.scores, skipped=reporter.warn),
+        stage.found_runs(campaign.folder("scores"), skipped=reporter.warn),
         tuple(
             f"{about['model']} ({path.parent.name}) {why_no_outcome(about)}"
-            for path in sorted(campaign.scores.glob(f"*/*/{RUN}"))
+            for path in sorted(campaign.folder("scores").glob(f"*/*/{RUN}"))
             if (about := read_run(path.parent)).get("family") == "chat"
             and about.get("answers")
             and not read_records(path.with_name(COMPARISONS), Comparison, missing_ok=True)

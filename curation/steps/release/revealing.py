@@ -65,7 +65,7 @@ def reveal(campaign: Campaign, version: str) -> Revealed:
     content[SUMS] = "".join(
         f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(content.items())
     ).encode()
-    folder = campaign.releases / f"{version}{REVEALED}"
+    folder = campaign.folder("release") / f"{version}{REVEALED}"
     _check_not_other(campaign, folder, content)
     write_folder(folder, content)
     return Revealed(folder, len(golds), len(contents.cats))
@@ -92,7 +92,7 @@ def _contents(campaign: Campaign, version: str, golds: Sequence[HiddenGold]) -> 
     """What the campaign has of the hidden CATs, under its own ids, as far as it is the same."""
     from curation.release.data_files import annotations
 
-    path = campaign.decisions / "cats.jsonl"
+    path = campaign.folder("decisions") / "cats.jsonl"
     every = read_records(path, Cat) if path.exists() else []
     changed = {*hidden.differences(map(published, every), golds)}
     cats = [cat for cat in every if cat.id not in changed]
@@ -110,7 +110,7 @@ def _contents(campaign: Campaign, version: str, golds: Sequence[HiddenGold]) -> 
 
 def _no_golds(campaign: Campaign, version: str) -> CurationError:
     known, path = ", ".join(History(campaign).files), gold_file(campaign, version)
-    if (campaign.releases / version).is_dir():
+    if (campaign.folder("release") / version).is_dir():
         return CurationError(
             f"{path}: no such file, so version {version} has no hidden gold labels, or they are "
             "lost",
@@ -123,7 +123,7 @@ def _no_golds(campaign: Campaign, version: str) -> CurationError:
 
 def _public(campaign: Campaign, version: str) -> list[Path]:
     """The built folders of a version: the ordinary one and the anonymous one."""
-    places = [campaign.releases / f"{version}{end}" for end in ("", ANONYMOUS)]
+    places = [campaign.folder("release") / f"{version}{end}" for end in ("", ANONYMOUS)]
     there = [place for place in places if place.is_dir()]
     if not there:
         raise CurationError(

@@ -19,7 +19,7 @@ _WHO = ("institution", "ethics", "contact")  # keys in [study] that say who carr
 
 def place(campaign: Campaign) -> Path:
     """The file that the team fills in; it need not exist."""
-    return campaign.releases / NAME
+    return campaign.folder("release") / NAME
 
 
 def inputs(campaign: Campaign) -> list[Path]:

@@ -61,12 +61,12 @@ def name(campaign: Campaign, *, anonymous: bool = False) -> str:
 
 def folder(campaign: Campaign, *, anonymous: bool = False) -> Path:
     """The folder of the version that the settings name."""
-    return campaign.releases / name(campaign, anonymous=anonymous)
+    return campaign.folder("release") / name(campaign, anonymous=anonymous)
 
 
 def built_versions(campaign: Campaign) -> list[Path]:
     """The folders of all built versions, by name."""
-    there = campaign.releases.glob("*")
+    there = campaign.folder("release").glob("*")
     return sorted(path for path in there if path.is_dir() and not path.name.startswith("."))
 
 
@@ -95,7 +95,7 @@ def blocked(campaign: Campaign, *, anonymous: bool = False) -> CurationError | N
             refuse_links(path, below=campaign.root)
     except CurationError as error:
         return error
-    for path in (campaign.releases, place):
+    for path in (campaign.folder("release"), place):
         if path.exists() and not path.is_dir():
             return CurationError(f"{path}: is a file, not a folder", "move it away")
     return None
@@ -150,7 +150,7 @@ def check_unchanged(campaign: Campaign, staged: Path, *, anonymous: bool = False
         return
     # The checksums change with any other file, so they are named last.
     changed.sort(key=lambda name: (name == SUMS, name.casefold()))
-    where = f"{campaign.releases.name}/{place.name}"
+    where = f"{campaign.folder('release').name}/{place.name}"
     named = some(changed, _NAMED)
     if all(recorded.get(name) == sums.get(name) for name in changed):
         raise BuiltError(
@@ -174,7 +174,7 @@ def read_sums(path: Path) -> list[tuple[str, str]]:
 def _recorded(campaign: Campaign, place: Path) -> dict[str, str]:
     """The sha256 of a version's files as it was built, from ``SHA256SUMS`` and the manifest."""
     sums = {name: sha for name, sha in read_sums(place / SUMS) if is_inside(name)}
-    own, runs = f"{place.name}/", read_manifest(campaign.releases).steps.values()
+    own, runs = f"{place.name}/", read_manifest(campaign.folder("release")).steps.values()
     outputs = ((name, sha) for run in runs for name, sha in run.outputs.items())
     return sums | {name.removeprefix(own): sha for name, sha in outputs if name.startswith(own)}
 
@@ -202,7 +202,7 @@ class Built(Record):
 
 def first_builds_file(campaign: Campaign) -> Path:
     """The file with one line for each version that was built."""
-    return campaign.releases / BUILDS
+    return campaign.folder("release") / BUILDS
 
 
 def read_first_builds(campaign: Campaign) -> list[Built]:
@@ -232,7 +232,10 @@ def first_build(campaign: Campaign, *, anonymous: bool = False) -> Built:
     for line in read_first_builds(campaign):
         if line.version == version:
             return line
-    path, new = campaign.releases / version / FACTS, {"version": version, "anonymous": anonymous}
+    path, new = (
+        campaign.folder("release") / version / FACTS,
+        {"version": version, "anonymous": anonymous},
+    )
     try:
         facts = read_json(path) if path.exists() else {}
         known = {"date": facts["date"], "canary": facts["canary"]}
@@ -271,7 +274,9 @@ class Held(NamedTuple):
 
 def version_names(campaign: Campaign) -> list[str]:
     """The names of all built versions, also of those of which only the gold file is left."""
-    alone = (path.stem.removeprefix("gold-") for path in campaign.releases.glob("gold-*.jsonl"))
+    alone = (
+        path.stem.removeprefix("gold-") for path in campaign.folder("release").glob("gold-*.jsonl")
+    )
     return sorted({*(place.name for place in built_versions(campaign)), *alone})
 
 
@@ -287,7 +292,7 @@ def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict
         person: the person's pseudonym; nobody's labels are looked for without one.
     """
     versions = {}
-    for place in (campaign.releases / name for name in version_names(campaign)):
+    for place in (campaign.folder("release") / name for name in version_names(campaign)):
         cells = Counter[str]()  # of the table, which has one row per label
         quoted = Counter[str]()  # of the JSON files, which may be all that is there
         for path in (*map(place.joinpath, file_names(place)), *_private(campaign, place.name)):
@@ -309,13 +314,13 @@ def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict
 def _private(campaign: Campaign, version: str) -> list[Path]:
     """The private file of a version with hidden gold labels, if it has one."""
     version = version.removesuffix(REVEALED).removesuffix(ANONYMOUS)
-    path = campaign.releases / f"gold-{version}.jsonl"
+    path = campaign.folder("release") / f"gold-{version}.jsonl"
     return [path] if path.is_file() else []
 
 
 def fingerprint(campaign: Campaign, version: str) -> str:
     """The sha256 of a version's ``SHA256SUMS``, which is that of its content; empty if missing."""
-    return digest(campaign.releases / version / SUMS) or ""
+    return digest(campaign.folder("release") / version / SUMS) or ""
 
 
 def delete_versions(
@@ -336,8 +341,8 @@ def delete_versions(
     deleted = []
     there = {place.name for place in built_versions(campaign)}
     for version in versions:
-        place = campaign.releases / version
-        if place.is_symlink() or campaign.releases.is_symlink():
+        place = campaign.folder("release") / version
+        if place.is_symlink() or campaign.folder("release").is_symlink():
             continue
         try:
             if place.exists():

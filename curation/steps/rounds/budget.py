@@ -164,7 +164,7 @@ def _terms(campaign: Campaign, wanted: int | None) -> tuple[Mapping[str, int], s
     """How many terms there are to write about, by domain, and who says so."""
     from curation.rounds.budget import shared
 
-    domains, selected = campaign.settings.domains, campaign.terms / "targets.jsonl"
+    domains, selected = campaign.settings.domains, campaign.folder("terms") / "targets.jsonl"
     known = read.read_terms(campaign).values() if selected.exists() else ()
     counts = Counter(t.domain for t in known if t.status == "kept" and t.domain in domains)
     source = "the kept terms of this campaign"

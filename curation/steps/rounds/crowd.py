@@ -221,7 +221,7 @@ def review(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) -> R
             made.ready.append(one)
     if asked or not made.ready:
         return made
-    file = campaign.rounds / f"approve-{round.name}.csv"
+    file = campaign.folder("rounds") / f"approve-{round.name}.csv"
     rows = [("submission", "participant"), *((one.id, one.participant) for one in made.ready)]
     with writing(file, private=True) as stream:
         stream.write(csv_text(rows).encode())
@@ -289,7 +289,7 @@ def list_bonus(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) 
             left["rejected" if is_gone else one.outcome or "under_way"] += 1
     new = {who: (sum_ - before[who]).quantize(CENTS, ROUND_HALF_UP) for who, sum_ in new.items()}
     new = {who: sum_ for who, sum_ in new.items() if sum_ > 0}
-    file = campaign.rounds / f"bonus-{round.name}-{number}.csv" if new else None
+    file = campaign.folder("rounds") / f"bonus-{round.name}-{number}.csv" if new else None
     if file:
         with writing(file, private=True) as stream:
             stream.write("".join(f"{who},{sum_}\n" for who, sum_ in new.items()).encode())
@@ -304,7 +304,7 @@ def _listed(campaign: Campaign, round: Round) -> tuple[int, dict[str, Decimal]]:
         CurationError: a list was changed.
     """
     number, listed = 1, defaultdict[str, Decimal](Decimal)
-    for path in campaign.rounds.glob(f"bonus-{round.name}-*.csv"):
+    for path in campaign.folder("rounds").glob(f"bonus-{round.name}-*.csv"):
         if not (named := re.fullmatch(r"(\d+)", path.stem[len(f"bonus-{round.name}-") :])):
             continue  # of a round whose name begins like this one's
         number = max(number, int(named[1]) + 1)

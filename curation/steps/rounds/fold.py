@@ -40,7 +40,7 @@ def pitfall_settings(campaign: Campaign) -> dict[str, Any]:
 
 def pitfall_inputs(campaign: Campaign) -> list[Path]:
     """What the checks of items read."""
-    terms = campaign.terms / "targets.jsonl"
+    terms = campaign.folder("terms") / "targets.jsonl"
     return [terms, *read.item_files(campaign), own_words(campaign)]
 
 
@@ -70,7 +70,9 @@ def check_items(campaign: Campaign, results: Results, reporter: Reporter) -> dic
 
 def pitfalls(campaign: Campaign, round: str) -> list[Pitfall]:
     """The pitfalls of a round's items that were let in."""
-    return read_records(campaign.rounds / round / "pitfalls.jsonl", Pitfall, missing_ok=True)
+    return read_records(
+        campaign.folder("rounds") / round / "pitfalls.jsonl", Pitfall, missing_ok=True
+    )
 
 
 def describe_pitfalls(pitfalls: list[Pitfall], round: str, items: int) -> str:
@@ -172,7 +174,7 @@ def folded_answers(
                 kind=kind,
                 words=round_files.read_words(campaign, round),
             )
-            for where, event in archive.read(campaign.rounds / round / "raw"):
+            for where, event in archive.read(campaign.folder("rounds") / round / "raw"):
                 place = f"{round}/raw/{where}"
                 seen[event.source] += 1
                 for answer in read_answer(event, where=place):
@@ -219,7 +221,7 @@ def _caps(campaign: Campaign) -> dict[Work, Caps]:
 
 def inputs(campaign: Campaign) -> list[Path]:
     """What items and labels are made from."""
-    terms = campaign.terms / "targets.jsonl"
+    terms = campaign.folder("terms") / "targets.jsonl"
     own = (*round_files.task_files(campaign), *round_files.texts_files(campaign))
     corrections = [path] if (path := round_files.corrections_file(campaign)).exists() else []
     return [terms, *own, *corrections, *read.raw_files(campaign)]
@@ -232,7 +234,7 @@ def _key_fingerprint(campaign: Campaign) -> str:
 ANSWERS = Step(
     "answers",
     "items and labels from raw answers",
-    lambda c: c.rounds,
+    lambda c: c.folder("rounds"),
     "rounds.folding.fold",
     settings,
     inputs,
@@ -245,7 +247,7 @@ ANSWERS = Step(
 ITEM_PITFALLS = Step(
     "item_pitfalls",
     "known pitfalls of items, as they come in",
-    lambda c: c.rounds,
+    lambda c: c.folder("rounds"),
     "checks.answers",
     pitfall_settings,
     pitfall_inputs,

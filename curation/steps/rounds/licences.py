@@ -29,7 +29,7 @@ class Agreed(NamedTuple):
 
 def inputs(campaign: Campaign) -> list[Path]:
     """What says who agreed to which licence."""
-    return [campaign.rounds / "people.jsonl", *_texts_files(campaign)]
+    return [campaign.folder("rounds") / "people.jsonl", *_texts_files(campaign)]
 
 
 def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agreed]:
@@ -50,7 +50,7 @@ def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agre
         CurationError: the texts of a round are damaged.
     """
     of_round, of_version = _named(campaign)
-    people = campaign.rounds / "people.jsonl"
+    people = campaign.folder("rounds") / "people.jsonl"
     consents = {p.id: p.consent for p in read_records(people, Person, missing_ok=True)}
     by_licence: dict[str, Agreed] = {}
     for person, round in answered:
@@ -125,7 +125,7 @@ def _rounds(names: set[str]) -> str:
 
 
 def _texts_files(campaign: Campaign) -> list[Path]:
-    return sorted(campaign.rounds.glob("*/texts.json"))
+    return sorted(campaign.folder("rounds").glob("*/texts.json"))
 
 
 def _named(campaign: Campaign) -> tuple[dict[str, str], dict[str, str]]:

@@ -93,7 +93,8 @@ def write_pay(
     names = _names(campaign, rounds)
     if not read.raw_is_here(campaign):
         raise CurationError(
-            f"{campaign.rounds}: the raw answers are not here, and they alone have people's ids",
+            f"{campaign.folder('rounds')}: the raw answers are not here, and they alone have "
+            "people's ids",
             "make the list on the machine that has them",
         )
     fold_answers(campaign, reporter=reporter)
@@ -134,7 +135,7 @@ def write_pay(
         rows.append([*row, hours, *("" if each is None else money(each) for each in (wage, lacks))])
         owed[code] += 1
         sums[code] = sums.get(code, Decimal(0)) + amount
-    file = campaign.rounds / _file_name(names if rounds else ())
+    file = campaign.folder("rounds") / _file_name(names if rounds else ())
     heads = [*HEADS, *(f"accepted in {job.round} ({job.kind})" for job in jobs), *SUMS, *TIMES]
     with writing(file, private=True) as stream:
         stream.write(csv_text([heads, *rows]).encode())
@@ -205,7 +206,7 @@ def _done(campaign: Campaign, names: Iterable[str], folded: "Folded | None") -> 
     kinds = {round.name: round.kind for round in round_files.map_rounds(campaign)}
     done: list[Done] = []
     for name in names:
-        folder = campaign.rounds / name
+        folder = campaign.folder("rounds") / name
         if name in kinds:
             on_disk = () if folded else round_files.read_answers(campaign, name)
             answers = folded.answers.get(name, ()) if folded else on_disk
@@ -237,7 +238,7 @@ def _ids(
     erased = 0
     for name in names:
         words = round_files.read_words(campaign, name)
-        for _, sent in archive.read(campaign.rounds / name / "raw"):
+        for _, sent in archive.read(campaign.folder("rounds") / name / "raw"):
             erased += sent.source == "erased"
             if (id := person_of(sent, words)) is not None:
                 who = pseudonym(id)

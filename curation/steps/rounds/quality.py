@@ -67,11 +67,13 @@ def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
     names = [round] if round else names
     labels = read.read_labels(campaign)
     if round:  # also of a round that labels neutral associations, which count nowhere else
-        path = campaign.rounds / round / "labels.jsonl"
+        path = campaign.folder("rounds") / round / "labels.jsonl"
         labels = read_table([path] if path.exists() else [], Label)
     planned = set(round_files.planned_rounds(campaign))
     tables = [answers_of(labels[~labels["round"].isin(list(planned))])]
-    for path in (campaign.rounds / name / "answers.jsonl" for name in names if name in planned):
+    for path in (
+        campaign.folder("rounds") / name / "answers.jsonl" for name in names if name in planned
+    ):
         if path.exists():
             answers = read_table([path], Answer)
             counts = answers["code"].isna() | (answers["code"] == "too_fast")
@@ -95,7 +97,7 @@ def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
 def _excluded(campaign: Campaign) -> tuple[int, int]:
     """How many people who have answered are excluded, and how many have answered."""
     out = standing.out(round_files.read_standing(campaign))
-    known = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
+    known = read_records(campaign.folder("rounds") / "people.jsonl", Person, missing_ok=True)
     met = standing.who_answered(known, out)
     return sum(out.get(person, ("",))[0] == "excluded" for person in met), len(met)
 
@@ -122,14 +124,14 @@ def read_groups(campaign: Campaign) -> dict[str, str]:
         CurationError: the file lacks a column, a line lacks a cell, a person is in two groups, or
             an id is given and the campaign's key is not on this machine.
     """
-    path = campaign.rounds / "annotators.csv"
+    path = campaign.folder("rounds") / "annotators.csv"
     if not path.exists():
         return {}
     columns, rows = read_csv(read_text(path), path)
     heads = {"group" if name.casefold() == "group" else column(name): name for name in columns}
     if missing := [name for name in ("annotator", "group") if name not in heads]:
         raise CurationError(f"{path}: no column {missing[0]!r}", "use the columns annotator, group")
-    met = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
+    met = read_records(campaign.folder("rounds") / "people.jsonl", Person, missing_ok=True)
     known = {person.id for person in met} | set(read.read_labels(campaign)["annotator"].unique())
     platforms = [open_platform(campaign, each) for each in round_files.map_rounds(campaign)]
     groups: dict[str, tuple[str, int]] = {}

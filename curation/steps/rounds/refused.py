@@ -131,7 +131,7 @@ def _refused(
     from curation.rounds.answers.interpret import person_of
 
     reasons: dict[str, list[Rejection]] = defaultdict(list)
-    folder = campaign.rounds / round.name
+    folder = campaign.folder("rounds") / round.name
     for rejection in read_records(folder / "rejected.jsonl", Rejection, missing_ok=True):
         reasons[rejection.where].append(rejection)
     answers, ids = [], dict[str, str]()
@@ -181,7 +181,7 @@ def _complete(campaign: Campaign, status: round_status.RoundStatus) -> set[tuple
     Of an answer of three labels, one alone may be refused.
     """
     accepted = {(a.task, a.annotator) for a in status.answers if a.code is None}
-    path = campaign.rounds / status.round.name / "labels.jsonl"
+    path = campaign.folder("rounds") / status.round.name / "labels.jsonl"
     if status.round.kind != "validation" or not path.exists():
         return accepted
     labelled: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -198,7 +198,7 @@ def _complete(campaign: Campaign, status: round_status.RoundStatus) -> set[tuple
 
 def _consents(campaign: Campaign) -> dict[str, str]:
     """The version of the consent text to which each person agreed, by pseudonym."""
-    people = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
+    people = read_records(campaign.folder("rounds") / "people.jsonl", Person, missing_ok=True)
     return {person.id: person.consent for person in people if person.consent}
 
 

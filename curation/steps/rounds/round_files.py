@@ -87,9 +87,9 @@ def read_round(campaign: Campaign, name: str) -> Round:
     Raises:
         CurationError: there is no such round, or the file is damaged.
     """
-    path = campaign.rounds / name / "round.json"
+    path = campaign.folder("rounds") / name / "round.json"
     if not path.exists():
-        known = sorted(p.parent.name for p in campaign.rounds.glob("*/round.json"))
+        known = sorted(p.parent.name for p in campaign.folder("rounds").glob("*/round.json"))
         raise CurationError(
             f"no round {name!r} was opened here",
             f"rounds: {', '.join(known)}" if known else "«curation rounds open KIND» opens one",
@@ -108,7 +108,7 @@ def read_round(campaign: Campaign, name: str) -> Round:
 
 def write_round(campaign: Campaign, round: Round) -> None:
     """Write a round's state."""
-    with writing(campaign.rounds / round.name / "round.json") as file:
+    with writing(campaign.folder("rounds") / round.name / "round.json") as file:
         file.write(dump_json(round.model_dump()))
 
 
@@ -143,7 +143,9 @@ def open_rounds(campaign: Campaign, name: str | None, *, only: bool = False) -> 
 
 def map_rounds(campaign: Campaign) -> list[Round]:
     """All rounds that were opened here, oldest first."""
-    rounds = [read_round(campaign, p.parent.name) for p in campaign.rounds.glob("*/round.json")]
+    rounds = [
+        read_round(campaign, p.parent.name) for p in campaign.folder("rounds").glob("*/round.json")
+    ]
     return sorted(rounds, key=lambda r: (r.opened_at or "9", r.name))
 
 
@@ -166,13 +168,13 @@ def neutral_rounds(campaign: Campaign) -> dict[str, bool]:
 
 def texts_files(campaign: Campaign) -> list[Path]:
     """The texts of every round that has answers."""
-    paths = (campaign.rounds / name / "texts.json" for name in campaign.round_names())
+    paths = (campaign.folder("rounds") / name / "texts.json" for name in campaign.round_names())
     return [path for path in paths if path.exists()]
 
 
 def task_files(campaign: Campaign) -> list[Path]:
     """The tasks of every round that has answers."""
-    paths = (campaign.rounds / name / "tasks.jsonl" for name in campaign.round_names())
+    paths = (campaign.folder("rounds") / name / "tasks.jsonl" for name in campaign.round_names())
     return [path for path in paths if path.exists()]
 
 
@@ -201,7 +203,7 @@ def read_tasks(campaign: Campaign, name: str) -> list[Task]:
         CurationError: they are missing, as in a copy without private files; or a line is not a
             task.
     """
-    path = campaign.rounds / name / "tasks.jsonl"
+    path = campaign.folder("rounds") / name / "tasks.jsonl"
     if not path.exists():
         raise not_in_copy(path)
     return read_records(path, Task)
@@ -224,7 +226,7 @@ def write_tasks(campaign: Campaign, name: str, tasks: list[Task]) -> None:
 
 def rewrite_tasks(campaign: Campaign, name: str, tasks: list[Task]) -> None:
     """Write a round's tasks; what was asked for stays as it is."""
-    with writing(campaign.rounds / name / "tasks.jsonl", private=True) as file:
+    with writing(campaign.folder("rounds") / name / "tasks.jsonl", private=True) as file:
         file.writelines(map(dump_line, tasks))
 
 
@@ -234,7 +236,7 @@ def read_asked(campaign: Campaign, name: str, tasks: Sequence[Task]) -> dict[str
     Raises:
         CurationError: the file is damaged.
     """
-    path = campaign.rounds / name / "asked.json"
+    path = campaign.folder("rounds") / name / "asked.json"
     asked = {task.id: task.wanted for task in tasks}
     if not path.exists():
         return asked
@@ -253,39 +255,41 @@ def read_asked(campaign: Campaign, name: str, tasks: Sequence[Task]) -> dict[str
 
 def write_asked(campaign: Campaign, name: str, asked: dict[str, int]) -> None:
     """Write how many answers each task was asked for in all."""
-    with writing(campaign.rounds / name / "asked.json") as file:
+    with writing(campaign.folder("rounds") / name / "asked.json") as file:
         file.write(dump_json(asked))
 
 
 def read_answers(campaign: Campaign, name: str) -> list[Answer]:
     """What became of each answer to a round's tasks; empty before the first answer."""
-    return read_records(campaign.rounds / name / "answers.jsonl", Answer, missing_ok=True)
+    return read_records(campaign.folder("rounds") / name / "answers.jsonl", Answer, missing_ok=True)
 
 
 def read_flags(campaign: Campaign, name: str) -> list[Flag]:
     """The flags that validators set on a round's items; empty before the first answer."""
-    return read_records(campaign.rounds / name / "flags.jsonl", Flag, missing_ok=True)
+    return read_records(campaign.folder("rounds") / name / "flags.jsonl", Flag, missing_ok=True)
 
 
 def flag_files(campaign: Campaign) -> list[Path]:
     """The flags of every round that has answers."""
-    paths = (campaign.rounds / name / "flags.jsonl" for name in campaign.round_names())
+    paths = (campaign.folder("rounds") / name / "flags.jsonl" for name in campaign.round_names())
     return [path for path in paths if path.exists()]
 
 
 def read_typing(campaign: Campaign, name: str) -> list[Typing]:
     """How the texts of a round's answers came about; empty if nothing was counted."""
-    return read_records(campaign.rounds / name / "typing.jsonl", Typing, missing_ok=True)
+    return read_records(campaign.folder("rounds") / name / "typing.jsonl", Typing, missing_ok=True)
 
 
 def read_checks(campaign: Campaign, name: str) -> list[InstructionChecks]:
     """The instruction checks of a round, by person; empty if there were none."""
-    return read_records(campaign.rounds / name / "checks.jsonl", InstructionChecks, missing_ok=True)
+    return read_records(
+        campaign.folder("rounds") / name / "checks.jsonl", InstructionChecks, missing_ok=True
+    )
 
 
 def check_files(campaign: Campaign) -> list[Path]:
     """The instruction checks of every round that has answers."""
-    paths = (campaign.rounds / name / "checks.jsonl" for name in campaign.round_names())
+    paths = (campaign.folder("rounds") / name / "checks.jsonl" for name in campaign.round_names())
     return [path for path in paths if path.exists()]
 
 
@@ -302,7 +306,7 @@ def refusals(campaign: Campaign) -> Refusals:
     """
     return Counter(
         (rejection.code, rejection.where)
-        for path in campaign.rounds.glob("*/rejected.jsonl")
+        for path in campaign.folder("rounds").glob("*/rejected.jsonl")
         for rejection in read_records(path, Rejection)
     )
 
@@ -319,7 +323,7 @@ def consents(campaign: Campaign) -> set[str]:
 
 def standing_file(campaign: Campaign) -> Path:
     """The file that lists who is excluded and who withdrew."""
-    return campaign.rounds / "standing.jsonl"
+    return campaign.folder("rounds") / "standing.jsonl"
 
 
 def read_standing(campaign: Campaign) -> list[Standing]:
@@ -329,7 +333,7 @@ def read_standing(campaign: Campaign) -> list[Standing]:
 
 def corrections_file(campaign: Campaign) -> Path:
     """The file that lists the texts of items that the team has changed."""
-    return campaign.rounds / "corrections.jsonl"
+    return campaign.folder("rounds") / "corrections.jsonl"
 
 
 def read_corrections(campaign: Campaign) -> list[Correction]:
@@ -349,7 +353,7 @@ def read_texts(campaign: Campaign, name: str) -> Sections | None:
     Raises:
         CurationError: the file is damaged.
     """
-    path = campaign.rounds / name / "texts.json"
+    path = campaign.folder("rounds") / name / "texts.json"
     if not path.exists():
         return None
     texts = read_json(path)
@@ -397,7 +401,7 @@ ENDINGS = ("xlsx", "csv")  # of the files of tables
 
 def ledger_file(campaign: Campaign, name: str) -> Path:
     """The file that lists the tables of a round."""
-    return campaign.rounds / name / "dealt.jsonl"
+    return campaign.folder("rounds") / name / "dealt.jsonl"
 
 
 def read_ledger(campaign: Campaign, name: str) -> list[Dealing]:
@@ -430,7 +434,7 @@ def read_holdings(
     if not lines:
         return []
     out = people.out(read_standing(campaign))
-    path = campaign.rounds / name / "rejected.jsonl"
+    path = campaign.folder("rounds") / name / "rejected.jsonl"
     sheets = any(line.action == "correct" for line in lines)
     rejections = read_records(path, Rejection, missing_ok=True) if sheets else []
     refused = {rejection.where for rejection in rejections if rejection.code not in NO_ANSWER}

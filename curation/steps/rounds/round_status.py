@@ -63,7 +63,7 @@ def warn_of_caps(campaign: Campaign, status: "RoundStatus", *, reporter: Reporte
 
     work = WORK[status.round.kind]
     caps = caps_of(campaign.settings.rounds, work)
-    met = campaign.rounds / "people.jsonl"
+    met = campaign.folder("rounds") / "people.jsonl"
     known = len(standing.who_answered(read_records(met, Person, missing_ok=True)))
     asked = {task: n for task, n in status.asked.items() if task not in status.void}
     alone = {"per_person": caps._replace(term=0), "per_term": caps._replace(person=0)}
@@ -82,7 +82,7 @@ def warn_of_caps(campaign: Campaign, status: "RoundStatus", *, reporter: Reporte
 
 def own_texts(campaign: Campaign) -> Path:
     """The file in which a team changes texts that annotators see."""
-    return campaign.rounds / "text.toml"
+    return campaign.folder("rounds") / "text.toml"
 
 
 def write_skeleton(
@@ -201,7 +201,7 @@ def training(campaign: Campaign, kind: RoundKind) -> tuple[TrainingExample, ...]
     Raises:
         CurationError: the campaign's own ``2-rounds/training.csv`` is damaged.
     """
-    own, language = campaign.rounds / "training.csv", campaign.settings.campaign.language
+    own, language = campaign.folder("rounds") / "training.csv", campaign.settings.campaign.language
     return read_training(own, language, kind)
 
 
@@ -290,8 +290,8 @@ class Options(NamedTuple):
 def _web(campaign: Campaign, round: Round, options: Options, reporter: Reporter) -> Platform:
     from curation.rounds.platforms.web.platform import DATABASE, WebRound
 
-    archive, access = campaign.rounds / round.name / "raw", _Access(campaign, round)
-    database, link = campaign.rounds / DATABASE, options.common_link
+    archive, access = campaign.folder("rounds") / round.name / "raw", _Access(campaign, round)
+    database, link = campaign.folder("rounds") / DATABASE, options.common_link
 
     def crowd() -> "Prolific | None":
         from curation.rounds.platforms.web.prolific import from_environment
@@ -362,7 +362,7 @@ def _label_studio(
 
         return local.open_server(id, round, title=title, url=options.url, tell=reporter.note)
 
-    archive = campaign.rounds / round.name / "raw"
+    archive = campaign.folder("rounds") / round.name / "raw"
     access = _Access(campaign, round)
     return LabelStudioRound(round, title, archive, access, connect, reporter)
 

@@ -146,7 +146,7 @@ def plan_round(
     if trains and not round_status.training(campaign, kind):
         reporter.warn(
             f"no training examples for {kind} in «{language}»: write "
-            f"{campaign.relative(campaign.rounds / 'training.csv')}, or people begin without"
+            "2-rounds/training.csv, or people begin without"
         )
     if place.exchanges_tables and not has_own_headings(texts, language):
         reporter.warn(
@@ -156,9 +156,9 @@ def plan_round(
             f"{campaign.relative(round_status.own_texts(campaign))}, and open another round"
         )
     round_files.write_tasks(campaign, name, tasks)
-    with writing(campaign.rounds / name / "texts.json") as file:
+    with writing(campaign.folder("rounds") / name / "texts.json") as file:
         file.write(dump_json(texts))
-    with writing(campaign.rounds / name / f"consent-{round.consent}.md") as file:
+    with writing(campaign.folder("rounds") / name / f"consent-{round.consent}.md") as file:
         file.write(pages.consent_text(texts).encode())
     round_files.write_round(campaign, round)
     return round
@@ -448,7 +448,9 @@ def apply_reviews(
     """
     from curation.rounds.reviews import majority
 
-    reviews = read_records(campaign.rounds / round.name / "reviews.jsonl", Review, missing_ok=True)
+    reviews = read_records(
+        campaign.folder("rounds") / round.name / "reviews.jsonl", Review, missing_ok=True
+    )
     edits = [edit for edit in terms.read_edits(campaign) if edit.action]
     actions = {(edit.domain, edit.term): edit.action for edit in edits}
     # A renamed term is met under its new name.
@@ -485,7 +487,7 @@ def apply_reviews(
 
 def _append(campaign: Campaign, columns: tuple[str, ...], lines: list[dict[str, str]]) -> None:
     """Add lines to ``edits.csv`` with the columns and the delimiter that the file has."""
-    path = campaign.terms / "edits.csv"
+    path = campaign.folder("terms") / "edits.csv"
     text = read_text(path) if path.exists() and read_bytes(path).strip() else ",".join(columns)
     header = find_header(text, path)
     names, _ = read_csv(text, path)
@@ -563,7 +565,7 @@ def open_round(
     """
     known = round_status.round_kind(kind)
     on = platform_name(platform)
-    if name and (campaign.rounds / name / "round.json").exists():
+    if name and (campaign.folder("rounds") / name / "round.json").exists():
         on = platform_name(platform or round_files.read_round(campaign, name).platform)
     address = round_status.server_address(on, url)
     round_status.check_link(on, common_link=common_link, prolific=prolific)
@@ -577,7 +579,7 @@ def open_round(
         )
     name = name or begun or fresh_name(campaign, kind, taken)
     round_files.check_name(name)
-    if (campaign.rounds / name / "round.json").exists():
+    if (campaign.folder("rounds") / name / "round.json").exists():
         round = round_files.read_round(campaign, name)
         if round.kind != kind or platform not in ("", round.platform):
             raise CurationError(
@@ -627,7 +629,7 @@ def _begun(
     items that are in no open round, so it is never opened twice.
     """
     for round in round_files.map_rounds(campaign):
-        place = campaign.rounds / round.name
+        place = campaign.folder("rounds") / round.name
         untouched = not (place / "raw").exists() and not (place / "dealt.jsonl").exists()
         same = (round.kind, round.platform, round.state) == (kind, platform, "open")
         same = (

@@ -46,7 +46,7 @@ def opened_store(campaign: Campaign) -> "Iterator[Store]":
     from curation.rounds.platforms.web.platform import DATABASE
     from curation.rounds.platforms.web.store import Store
 
-    path = campaign.rounds / DATABASE
+    path = campaign.folder("rounds") / DATABASE
     if not path.exists():
         raise CurationError(NONE_OPEN, "«curation rounds open KIND» opens one")
     store = Store(path)
@@ -132,7 +132,7 @@ def make_links(campaign: Campaign, rounds: Sequence[str], names: Sequence[str]) 
                 new += 1
             link = f"{address(store)}/p/{store.secret_of(person.id)}"
             rows.append((name, person.id, link))
-    path = campaign.rounds / f"links-{_next_number(campaign)}.csv"
+    path = campaign.folder("rounds") / f"links-{_next_number(campaign)}.csv"
     with writing(path, private=True) as written:
         written.write(csv_text([COLUMNS, *rows]).encode())
     links = {name: link for name, _, link in rows}
@@ -172,7 +172,7 @@ def _before(
 
 def _met(campaign: Campaign) -> set[str]:
     """The pseudonyms of all who have answered."""
-    path = campaign.rounds / "people.jsonl"
+    path = campaign.folder("rounds") / "people.jsonl"
     return {person.id for person in read_records(path, records.Person, missing_ok=True)}
 
 
@@ -233,7 +233,9 @@ def _open_rounds(store: "Store", named: Sequence[str]) -> list[str]:
 
 
 def _next_number(campaign: Campaign) -> int:
-    taken = (re.fullmatch(r"links-(\d+)\.csv", path.name) for path in campaign.rounds.iterdir())
+    taken = (
+        re.fullmatch(r"links-(\d+)\.csv", path.name) for path in campaign.folder("rounds").iterdir()
+    )
     return 1 + max((int(number[1]) for number in taken if number), default=0)
 
 
@@ -298,7 +300,7 @@ def serve(
             f"--host {host}: people's links need the address at which people reach this machine",
             f"add it, for example --address http://192.168.1.5:{port}",
         )
-    campaign.rounds.mkdir(exist_ok=True)
+    campaign.folder("rounds").mkdir(exist_ok=True)
     if not round_files.planned_rounds(campaign):  # as the first opening of a round would
         people.make_key(campaign.settings.campaign.id)
     url = f"http://{HERE[0] if host in HERE or everywhere else host}:{port}"
@@ -320,18 +322,18 @@ def serve(
         figures.begin()
 
     server.run(
-        campaign.rounds / platform.DATABASE,
+        campaign.folder("rounds") / platform.DATABASE,
         own._replace(overview=figures),
         host=host,
         port=port,
-        lock=campaign.rounds / LOCK,
+        lock=campaign.folder("rounds") / LOCK,
         ready=tell,
     )
 
 
 def _lists_without(campaign: Campaign, address: str) -> list[str]:
     """The lists of personal links that name another address."""
-    paths = sorted(campaign.rounds.glob("links-*.csv"))
+    paths = sorted(campaign.folder("rounds").glob("links-*.csv"))
     return [campaign.relative(path) for path in paths if f"{address}/p/" not in read_text(path)]
 
 
@@ -351,7 +353,7 @@ def _public_address(campaign: Campaign) -> str:
     """The address of the server that is kept; empty if none is, or only this machine reaches it."""
     from curation.rounds.platforms.web.platform import DATABASE
 
-    if not (campaign.rounds / DATABASE).exists():
+    if not (campaign.folder("rounds") / DATABASE).exists():
         return ""
     with opened_store(campaign) as store:
         kept = store.fact("address")
@@ -475,8 +477,8 @@ class Overviews:
 
     def _files(self) -> list[tuple[str, int, int]]:
         """The name, time and inode of every file that the figures may depend on."""
-        rounds, root = self.campaign.rounds, self.campaign.root
+        rounds, root = self.campaign.folder("rounds"), self.campaign.root
         own = (*rounds.glob("*.jsonl"), *rounds.glob("*/*.json*"), rounds / "annotators.csv")
-        paths = (root / SETTINGS, self.campaign.terms / "targets.jsonl", *sorted(own))
+        paths = (root / SETTINGS, self.campaign.folder("terms") / "targets.jsonl", *sorted(own))
         stats = [(str(path), path.stat()) for path in paths if path.exists()]
         return [(name, stat.st_mtime_ns, stat.st_ino) for name, stat in stats]

@@ -484,7 +484,10 @@ def _deliver(
             f"{where}: {amount(lacking, 'row')} with answers and without an id; taken as answers "
             "of the only person that the table names"
         )
-    raw, gone = campaign.rounds / round.name / "raw", round_files.erased(campaign, round.name)
+    raw, gone = (
+        campaign.folder("rounds") / round.name / "raw",
+        round_files.erased(campaign, round.name),
+    )
     ids = (str(read(row).get("annotator") or "").strip() for row in rows)
     warn_of_people(campaign, ids, reporter)
     if consent:
@@ -507,7 +510,9 @@ def _check_round(campaign: Campaign, round: Round, places: Mapping[str, str]) ->
     if not places or not own.isdisjoint(places):
         return
     for other in round_files.planned_rounds(campaign):
-        for task in read_records(campaign.rounds / other / "tasks.jsonl", Task, missing_ok=True):
+        for task in read_records(
+            campaign.folder("rounds") / other / "tasks.jsonl", Task, missing_ok=True
+        ):
             if task.id in places:
                 raise CurationError(
                     f"{places[task.id]}: this table is of round {other}, and not of {round.name}",

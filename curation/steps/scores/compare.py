@@ -264,7 +264,7 @@ def _terms_of_campaign(campaign: Campaign) -> "list[TermAgreement]":
     """The rows of terms of ``agreement.json``, for the decisions that the campaign has now."""
     if current(campaign, FILTER) and not current(campaign, AGREEMENT):
         return list(agreement_report(campaign, measures=(), by=())["terms"])
-    path = campaign.decisions / "agreement.json"
+    path = campaign.folder("decisions") / "agreement.json"
     return list(read_json(path)["terms"]) if path.exists() else []
 
 

@@ -241,7 +241,7 @@ def find_prompts(source: Source, given: Path | None = None, *, reporter: Reporte
         return given
     if own.exists() and (own.is_dir() or own.stat().st_size):
         return own
-    texts = source.campaign.rounds / "text.toml" if source.campaign else None
+    texts = source.campaign.folder("rounds") / "text.toml" if source.campaign else None
     if texts and texts.exists() and PROMPTS in read_toml(texts, fix="correct this line"):
         return texts
     if base(source.language) == "en" and is_not_english(c.context for c in source.cats[:SAMPLE]):

@@ -378,7 +378,7 @@ def warn_if_outdated(source: Source, reporter: Reporter) -> None:
     """
     if source.campaign and not is_up_to_date(source.campaign, SPLIT):
         reporter.warn(
-            f"{source.campaign.decisions / 'cats.jsonl'}: the CATs are out of date: run "
+            f"{source.campaign.folder('decisions') / 'cats.jsonl'}: the CATs are out of date: run "
             "«curation run», then score the models again"
         )
 
@@ -425,7 +425,7 @@ def baselines(
     """
     warn_if_outdated(source, reporter)
     if source.campaign and not sentiment and source.campaign.settings.measures.sentiment != VADER:
-        kept = source.campaign.measures / "sentiment_scores.json"
+        kept = source.campaign.folder("measures") / "sentiment_scores.json"
         sentiment = kept if kept.exists() else None
         if sentiment and not is_up_to_date(source.campaign, SENTIMENT):
             raise CurationError(

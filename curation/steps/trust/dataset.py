@@ -105,9 +105,11 @@ def _evidence(source: Source) -> dict[str, tuple[str, ...]]:
     if campaign is None:
         return {"": tuple(path.name for path in source.gold)}
     files = {
-        "": [campaign.decisions / "cats.jsonl"],
-        "agreement": [campaign.decisions / name for name in ("decisions.jsonl", "agreement.json")],
-        "content": [campaign.measures / "pitfalls.json"],
+        "": [campaign.folder("decisions") / "cats.jsonl"],
+        "agreement": [
+            campaign.folder("decisions") / name for name in ("decisions.jsonl", "agreement.json")
+        ],
+        "content": [campaign.folder("measures") / "pitfalls.json"],
         "retest": label_files(campaign),
     }
     return {
@@ -194,7 +196,7 @@ def _of_campaign(campaign: Campaign, cats: Sequence[Cat]) -> tuple[Counts | None
     Items that got labels only until they were decided agree too well, so they have no votes here;
     a random sample of items got all labels (docs/decisions.md).
     """
-    path = campaign.decisions / "decisions.jsonl"
+    path = campaign.folder("decisions") / "decisions.jsonl"
     early = stopped_early(campaign)
     decisions = read_records(path, Decision, missing_ok=True)
     verdicts = (
@@ -280,7 +282,7 @@ def _majority(values: Sequence[int]) -> int | None:
 
 def _pitfalls(source: Source, reporter: Reporter) -> list[PitfallCount] | None:
     """A campaign's pitfalls as its step found them; those of gold files are looked for now."""
-    path = source.campaign and source.campaign.measures / "pitfalls.json"
+    path = source.campaign and source.campaign.folder("measures") / "pitfalls.json"
     if path and not path.exists():
         return None
     table = read_json(path) if path else pitfall_table(pitfalls_of(source, reporter=reporter))
@@ -294,7 +296,7 @@ def _sentiment(source: Source, reporter: Reporter) -> Sentiment | None:
     """The sentiment that the campaign's classifier gave; None for VADER, and for gold files."""
     campaign = source.campaign
     if campaign and campaign.settings.measures.sentiment != VADER:
-        path = campaign.measures / "sentiment_scores.json"
+        path = campaign.folder("measures") / "sentiment_scores.json"
         try:
             return read_sentiment(path, source.cats) if path.exists() else None
         except CurationError as error:  # it is older than the CATs

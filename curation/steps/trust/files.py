@@ -76,7 +76,7 @@ def group_files(campaign: Campaign) -> list[Path]:
         tables = (settings.anchors, settings.outcomes, settings.history, settings.frequencies)
         own = (settings.targets, *tables, *settings.lists.values())
         paths += [group_file(campaign, name) for name in own if name]
-        paths += [] if settings.targets else [campaign.terms / "targets.jsonl"]
+        paths += [] if settings.targets else [campaign.folder("terms") / "targets.jsonl"]
         if settings.reference.startswith(OF_RUN):
             paths.append(_run_file(campaign, settings.reference))
         elif settings.reference != UNIFORM:
@@ -125,7 +125,7 @@ def _groups(campaign: Campaign, name: str, settings: GroupSettings) -> Groups:
 
 def group_file(campaign: Campaign, name: str) -> Path:
     """A file that ``[groups.NAME]`` names: the campaign's own, else the one of curation."""
-    own, ours = campaign.trust / name, shipped("data", "groups", name)
+    own, ours = campaign.folder("trust") / name, shipped("data", "groups", name)
     return ours if ours.exists() and not own.exists() else own
 
 
@@ -136,7 +136,7 @@ def reference_run(settings: GroupSettings) -> str:
 
 
 def _run_file(campaign: Campaign, reference: str) -> Path:
-    return campaign.trust / "runs" / reference.removeprefix(OF_RUN) / BIAS
+    return campaign.folder("trust") / "runs" / reference.removeprefix(OF_RUN) / BIAS
 
 
 def read_lines(path: Path) -> list[tuple[int, str]]:
@@ -223,7 +223,7 @@ def _targets(
             f"[groups.{name}]: neither targets nor a domain of the campaign is given",
             "set domain to the domain whose target terms are to be measured, or targets to a file",
         )
-    path = campaign.terms / "targets.jsonl"
+    path = campaign.folder("terms") / "targets.jsonl"
     terms = read_records(path, Term, missing_ok=True)
     kept = [term for term in terms if term.domain == settings.domain and term.status == "kept"]
     if not kept:
@@ -344,7 +344,7 @@ def read_directions(campaign: Campaign) -> dict[str, str]:
     Raises:
         CurationError: the file has an error; the message names the line.
     """
-    path, directions = campaign.trust / DIRECTIONS, dict[str, str]()
+    path, directions = campaign.folder("trust") / DIRECTIONS, dict[str, str]()
     for where, cells in _table(path, ("target", "prefers")) if path.exists() else ():
         target, prefers = (cells.get(name, "") for name in ("target", "prefers"))
         if not target or prefers not in _PREFERS:
@@ -434,7 +434,7 @@ def run_folder(campaign: Campaign, measure: str, groups: str, source: str) -> Pa
     if not re.fullmatch(r"\w[\w.+-]{0,149}", source):
         fix = "use letters, digits, and . + - _ after the first character"
         raise CurationError(f"--source {source}: not a name for a folder", fix)
-    return campaign.trust / "runs" / measure / f"{groups}-{source}"
+    return campaign.folder("trust") / "runs" / measure / f"{groups}-{source}"
 
 
 def known_run(folder: Path, groups: str) -> TrustRun | None:
@@ -524,4 +524,4 @@ def read_run(folder: Path) -> TrustRun:
 def run_files(campaign: Campaign) -> list[Path]:
     """The files of all runs."""
     patterns = (f"runs/*/*/{name}" for name in (RUN, BIAS))
-    return [path for pattern in patterns for path in sorted(campaign.trust.glob(pattern))]
+    return [path for pattern in patterns for path in sorted(campaign.folder("trust").glob(pattern))]

@@ -217,8 +217,8 @@ def known_runs(campaign: Campaign) -> KnownRuns:
         said = f"{error.what}; {error.fix}".replace(f"{campaign.root}/", "")
         return said.replace(f"{ours}/", "data/groups/")
 
-    for path in sorted(campaign.trust.glob(f"runs/*/*/{files.RUN}")):
-        name = path.parent.relative_to(campaign.trust / "runs").as_posix()
+    for path in sorted(campaign.folder("trust").glob(f"runs/*/*/{files.RUN}")):
+        name = path.parent.relative_to(campaign.folder("trust") / "runs").as_posix()
         try:
             complete[name] = files.read_run(path.parent)
         except CurationError as error:

@@ -82,12 +82,12 @@ class TrustReport(BaseModel):
 
 def place(campaign: Campaign) -> Path:
     """The report of a campaign; it need not exist."""
-    return campaign.trust / REPORT
+    return campaign.folder("trust") / REPORT
 
 
 def attest_file(campaign: Campaign) -> Path:
     """The file with people's answers; it need not exist."""
-    return campaign.trust / ATTEST
+    return campaign.folder("trust") / ATTEST
 
 
 # --- the step -----------------------------------------------------------------------------------
@@ -138,10 +138,10 @@ def dataset_files(campaign: Campaign) -> list[Path]:
     names = ("cats.jsonl", "decisions.jsonl", "agreement.json")
     is_classified = campaign.settings.measures.sentiment != VADER
     return [
-        *(campaign.decisions / name for name in names),
-        campaign.measures / "pitfalls.json",
-        *([campaign.measures / "sentiment_scores.json"] if is_classified else ()),
-        *(*label_files(campaign), *score_files(campaign), campaign.trust / DIRECTIONS),
+        *(campaign.folder("decisions") / name for name in names),
+        campaign.folder("measures") / "pitfalls.json",
+        *([campaign.folder("measures") / "sentiment_scores.json"] if is_classified else ()),
+        *(*label_files(campaign), *score_files(campaign), campaign.folder("trust") / DIRECTIONS),
     ]
 
 
@@ -446,7 +446,7 @@ def _is_day(text: str) -> bool:
 TRUST = Step(
     "trust",
     "what is known about whether results may be trusted",
-    lambda c: c.trust,
+    lambda c: c.folder("trust"),
     "trust.protocol.report",
     settings,
     inputs,

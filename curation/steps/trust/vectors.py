@@ -468,7 +468,7 @@ def debias(
 def _measured_as(campaign: Campaign, path: Path) -> str:
     """The source of a run of this very file; "" if there is none."""
     runs = list[TrustRun]()
-    for folder in sorted((campaign.trust / "runs" / MEASURE).glob("*/")):
+    for folder in sorted((campaign.folder("trust") / "runs" / MEASURE).glob("*/")):
         with suppress(CurationError):
             runs.append(read_run(folder))
     sha256 = digest(path) if runs else None

@@ -315,7 +315,7 @@ def test_a_table_without_a_usable_label_says_why(table: Table, people: People) -
 def test_one_label_only_is_refused(measure: Measured, grouped: Campaign, table: Table) -> None:
     with fails("training passages (2) is «lake»"):
         measure(labels=table(row(1, "lake"), row(2, "lake")))
-    assert not (grouped.trust / "runs").exists()
+    assert not (grouped.folder("trust") / "runs").exists()
 
 
 def test_people_and_corpus(

@@ -176,7 +176,7 @@ def test_a_killed_command_goes_on_where_it_stopped(
     monkeypatch.setattr(reading, "read_unit", fail_at(2))
     with pytest.raises(KeyboardInterrupt):
         measure(source="killed")
-    folder = grouped.trust / "runs" / "contextual" / "people-killed"
+    folder = grouped.folder("trust") / "runs" / "contextual" / "people-killed"
     assert len(list((folder / "parts").glob("*.npz"))) == 2
     (folder / "parts" / "000001.npz").write_bytes(b"half a f")  # a damaged part is read again
     monkeypatch.setattr(reading, "read_unit", fail_at(-1))
@@ -190,7 +190,7 @@ def test_a_killed_command_goes_on_where_it_stopped(
 def test_parts_of_other_work_are_not_used(
     grouped: Campaign, spec: StatesSpec, files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = grouped.trust / "runs" / "contextual" / "people-other"
+    folder = grouped.folder("trust") / "runs" / "contextual" / "people-other"
     places = [Place("The baker sang.", ((4, 9),))]
     first = reading.Corpus(grouped, spec, Texts(files, window=1, workers=1), most=None)
     other = dataclasses.replace(first, spec=dataclasses.replace(spec, layer=0))
@@ -301,7 +301,7 @@ def test_bad_input_names_what_to_do(measure: Measured, grouped: Campaign, tmp_pa
     other.write_text("Nothing of that sort.\n", "utf-8")
     with fails("no word of the group «hill» is in the files"):
         measure(other)
-    assert not (grouped.trust / "runs").exists()  # the model read nothing
+    assert not (grouped.folder("trust") / "runs").exists()  # the model read nothing
     with fails("nowhere.txt"):
         measure(tmp_path / "nowhere.txt")
     with fails("has no layer 9"):

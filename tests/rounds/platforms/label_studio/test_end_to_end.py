@@ -39,10 +39,12 @@ def root(campaign: Any) -> Path:
         ("label_seconds = 3.0", "label_seconds = 0.0"),
     ):
         set_to(campaign.root, before, after)
-    campaign.terms.mkdir()
-    campaign.rounds.mkdir()
-    (campaign.rounds / "text.toml").write_text(STUDY, "utf-8")
-    (campaign.terms / "edits.csv").write_text("domain,term,action\nprofession,baker,add\n", "utf-8")
+    campaign.folder("terms").mkdir()
+    campaign.folder("rounds").mkdir()
+    (campaign.folder("rounds") / "text.toml").write_text(STUDY, "utf-8")
+    (campaign.folder("terms") / "edits.csv").write_text(
+        "domain,term,action\nprofession,baker,add\n", "utf-8"
+    )
     return Path(campaign.root)
 
 
