@@ -33,7 +33,7 @@ from curation.records import GOLDS  # noqa: E402
 from curation.rounds.platforms.web.forms import WORDS  # noqa: E402
 from curation.rounds.platforms.web.store import Person, Store  # noqa: E402
 from curation.steps.importing import import_answers  # noqa: E402
-from curation.steps.rounds import round_files, running, serving  # noqa: E402
+from curation.steps.rounds import running, serving  # noqa: E402
 from curation.text.times import timestamp  # noqa: E402
 from support.desk import Desk, word  # noqa: E402
 from support.serving import serving as served  # noqa: E402
@@ -116,7 +116,7 @@ def measure(desk: Desk, people: int, items: int, seconds: float) -> bool:
     them = fill(desk, site.store, people, items // 40)
     campaign = open_campaign(desk.root)
     with campaign.lock():
-        running.pull_round(campaign, round_files.read_round(campaign, "v"))
+        running.pull_round(campaign, campaign.round("v"))
     with served("rounds", "serve", "-c", desk.root) as server:
         site.url, until = server.url, time.time() + seconds
         owner = Someone(site)

@@ -1,3 +1,28 @@
 """curation: from a list of social groups to a published, validated, scored benchmark."""
 
-__version__ = "0.1.0"
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from curation.version import __version__
+
+if TYPE_CHECKING:
+    from curation.campaign import Campaign
+
+__all__ = ["__version__", "open_campaign"]
+
+
+def open_campaign(folder: str | PathLike[str]) -> "Campaign":
+    """Open a campaign: ``open_campaign("my-campaign").items``.
+
+    Args:
+        folder: the campaign's folder.
+
+    Raises:
+        CurationError: the folder has no campaign, or a setting is wrong; the message names the
+            line.
+    """
+    from pathlib import Path
+
+    from curation import campaign
+
+    return campaign.open_campaign(Path(folder))

@@ -1,20 +1,62 @@
-"""A campaign's folder: its layout and its lock."""
+"""A campaign: its folder, what is in it, and its lock.
+
+What a campaign holds is read through it: ``campaign.items``, ``campaign.labels``. It remembers what
+was read, and reads again what has changed since. Nobody can change what it gives: records are
+frozen, and a table is a copy of its own.
+"""
 
 import os
 import platform
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from filelock import FileLock, Timeout
+from pydantic import ValidationError
 
-from curation.files import CurationError, printable, read_bytes, refuse_links, sweep, writing
+from curation.files import (
+    CurationError,
+    Hashed,
+    hashed,
+    printable,
+    read_bytes,
+    read_json,
+    read_records,
+    read_table,
+    refuse_links,
+    sweep,
+    writing,
+)
+from curation.private import protect
+from curation.records import (
+    Answer,
+    Cat,
+    Correction,
+    Decision,
+    Flag,
+    InstructionChecks,
+    Item,
+    Label,
+    Manifest,
+    Person,
+    Record,
+    Round,
+    Standing,
+    Task,
+    Term,
+    Typing,
+)
 from curation.settings import Settings, read_settings, settings_text
 from curation.text.times import now
 from curation.work.interrupts import is_command
+from curation.work.manifest import MANIFEST, read_manifest
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SETTINGS = "campaign.toml"
 GROUPS = {
@@ -40,15 +82,236 @@ FOLDERS: dict[Stage, str] = {
 """The folders of a campaign."""
 
 
+T = TypeVar("T")
+Stamp = tuple[int, int, int] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset(Generic[T]):
+    """What a campaign holds under a name.
+
+    Attributes:
+        name: its name.
+        files: the files that it is made of; absent ones count, too.
+        read: reads it.
+        give: what one who asks gets of what was read: a copy, if it could be changed.
+    """
+
+    name: str
+    files: "Callable[[Campaign], Sequence[Path]]"
+    read: "Callable[[Campaign], T]"
+    give: Callable[[T], T] = lambda value: value
+
+
+class OfRounds(Generic[T]):
+    """A file of each round: ``campaign.tasks["main"]``. It is read when it is asked for."""
+
+    def __init__(
+        self, campaign: "Campaign", name: str, read: Callable[[Path], T], *, absent: T | None = None
+    ) -> None:
+        self.campaign, self.name, self.read, self.absent = campaign, name, read, absent
+
+    def __getitem__(self, round: str) -> T:
+        path = self.campaign.folder("rounds") / round / self.name
+        if path.exists():
+            return self.campaign.once(path, [path], lambda: self.read(path))
+        if self.absent is None:
+            raise not_in_copy(path)
+        return self.absent
+
+    def files(self) -> list[Path]:
+        """The files of the rounds that have answers."""
+        places = (self.campaign.folder("rounds") / name for name in self.campaign.round_names())
+        return [path for place in places if (path := place / self.name).exists()]
+
+
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign's folder, and its settings as they were when it was opened.
+    """A campaign's folder, its settings as they were when it was opened, and what is in it.
 
     If you edit ``campaign.toml``, open the campaign again.
     """
 
     root: Path
     settings: Settings
+    _known: dict[Any, tuple[list[Stamp], Any]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __getitem__(self, dataset: Dataset[T]) -> T:
+        """What the campaign holds of a dataset; read again only if its files have changed."""
+        found = self.once(dataset, dataset.files(self), lambda: dataset.read(self))
+        return dataset.give(found)
+
+    def once(self, key: object, files: Sequence[Path], read: Callable[[], T]) -> T:
+        """What ``read`` gives. It is called again only if the files are other ones than before.
+
+        Args:
+            key: the name under which it is remembered.
+            files: what it is read from.
+            read: reads it.
+        """
+        stamps = [_stamp(path) for path in files]
+        known = self._known.pop(key, None)
+        if known is None or known[0] != stamps:
+            known = None  # frees it before the next one is read
+            known = stamps, read()
+        self._known[key] = known
+        value: T = known[1]
+        return value
+
+    def forget(self, *datasets: Dataset[Any]) -> None:
+        """Free the memory of what was read."""
+        for dataset in datasets:
+            self._known.pop(dataset, None)
+
+    def digest(self, path: Path) -> str:
+        """The sha256 of a file; empty if there is none."""
+        found = self._hashed(path)
+        return found.sha256 if found else ""
+
+    def lines(self, path: Path) -> int | None:
+        """How many lines a file has; None if there is none."""
+        found = self._hashed(path)
+        return found.lines if found else None
+
+    def _hashed(self, path: Path) -> Hashed | None:
+        return self.once(("sha256", path), [path], lambda: hashed(path))
+
+    def digests(self, paths: Iterable[Path]) -> dict[str, str]:
+        """The sha256 of files by their paths as in manifests; empty for those that are absent."""
+        return dict(sorted((self.relative(path), self.digest(path)) for path in paths))
+
+    def manifest(self, folder: Path) -> Manifest:
+        """The manifest of a folder of results: how they came about.
+
+        Raises:
+            CurationError: it is damaged.
+        """
+        path = folder / MANIFEST
+        return self.once(path, [path], lambda: read_manifest(folder))
+
+    @property
+    def terms(self) -> Mapping[str, Term]:
+        """The terms by id."""
+        return self[TERMS]
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The items of all rounds but neutral ones."""
+        return self[ITEMS]
+
+    @property
+    def labels(self) -> "pd.DataFrame":
+        """The labels of all rounds but those on neutral associations.
+
+        Returns:
+            One row per label, with the fields of ``records.Label`` as columns.
+        """
+        return self[LABELS]
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The decision on each item, in the order of ``items``; empty before the first."""
+        return self[DECISIONS]
+
+    @property
+    def cats(self) -> tuple[Cat, ...]:
+        """The CATs that were kept; empty before the first split."""
+        return self[CATS]
+
+    @property
+    def people(self) -> tuple[Person, ...]:
+        """The people who have answered, by pseudonym."""
+        return self[PEOPLE]
+
+    @property
+    def neutral_items(self) -> tuple[Item, ...]:
+        """The items with a neutral association; never CATs."""
+        return self[NEUTRAL_ITEMS]
+
+    @property
+    def neutral_labels(self) -> tuple[Label, ...]:
+        """The labels on the items of ``neutral_items``; they count for no gold label."""
+        return self[NEUTRAL_LABELS]
+
+    @property
+    def standing(self) -> tuple[Standing, ...]:
+        """The decisions about people, in order."""
+        return self[STANDING]
+
+    @property
+    def corrections(self) -> tuple[Correction, ...]:
+        """The texts of items that the team has changed, in order."""
+        return self[CORRECTIONS]
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """All rounds that were opened here, oldest first."""
+        paths = self.folder("rounds").glob("*/round.json")
+        rounds = [self.round(path.parent.name) for path in paths]
+        return tuple(sorted(rounds, key=lambda each: (each.opened_at or "9", each.name)))
+
+    def round(self, name: str) -> Round:
+        """A round as ``round.json`` has it: how it was planned, and its state.
+
+        Raises:
+            CurationError: there is no such round, or the file is damaged.
+        """
+        path = self.folder("rounds") / name / "round.json"
+        if not path.exists():
+            known = sorted(p.parent.name for p in self.folder("rounds").glob("*/round.json"))
+            raise CurationError(
+                f"no round {name!r} was opened here",
+                f"rounds: {', '.join(known)}" if known else "«curation rounds open KIND» opens one",
+            )
+        return self.once(path, [path], lambda: _read_round(path))
+
+    @property
+    def neutral_rounds(self) -> dict[str, bool]:
+        """The neutral rounds, and the rounds that label their associations, oldest first.
+
+        Their items and labels are apart from those of the campaign.
+
+        Returns:
+            By name, whether it is a round of labels.
+        """
+        written = {round.name for round in self.rounds if round.kind == "neutral"}
+        return {
+            round.name: round.kind == "validation"
+            for round in self.rounds
+            if round.name in written or not written.isdisjoint(round.of)
+        }
+
+    @property
+    def tasks(self) -> OfRounds[tuple[Task, ...]]:
+        """The tasks of each round that was opened here.
+
+        Raises:
+            CurationError: they are missing, as in a copy without private files; or a line is not a
+                task.
+        """
+        return OfRounds(self, "tasks.jsonl", _records(Task))
+
+    @property
+    def answers(self) -> OfRounds[tuple[Answer, ...]]:
+        """By round, what became of each answer to its tasks; empty before the first answer."""
+        return OfRounds(self, "answers.jsonl", _records(Answer), absent=())
+
+    @property
+    def flags(self) -> OfRounds[tuple[Flag, ...]]:
+        """By round, the flags that validators set on its items; empty before the first answer."""
+        return OfRounds(self, "flags.jsonl", _records(Flag), absent=())
+
+    @property
+    def checks(self) -> OfRounds[tuple[InstructionChecks, ...]]:
+        """By round, its instruction checks by person; empty if there were none."""
+        return OfRounds(self, "checks.jsonl", _records(InstructionChecks), absent=())
+
+    @property
+    def typing(self) -> OfRounds[tuple[Typing, ...]]:
+        """By round, how its texts came about; empty if nothing was counted."""
+        return OfRounds(self, "typing.jsonl", _records(Typing), absent=())
 
     def folder(self, stage: Stage) -> Path:
         """The folder of a stage."""
@@ -135,6 +398,98 @@ class Campaign:
             refuse_links(path, below=self.root)
 
 
+def _stamp(path: Path) -> Stamp:
+    """The time, inode and size of a file: if they are equal, it has not changed."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_ino, stat.st_size
+
+
+R = TypeVar("R", bound=Record)
+
+
+def _records(record: type[R]) -> Callable[[Path], tuple[R, ...]]:
+    return lambda path: tuple(read_records(path, record))
+
+
+def _read_round(path: Path) -> Round:
+    where, fix = f"{path}, field 'name'", "put the file back as it was"
+    try:
+        round = Round.model_validate_json(read_bytes(path))
+    except ValidationError as error:
+        read_json(path)  # names the line of a damaged file
+        where = f"{path}, field {'.'.join(map(str, error.errors()[0]['loc']))!r}"
+        raise CurationError(f"{where}: {error.errors()[0]['msg']}", fix) from None
+    if round.name != path.parent.name:
+        raise CurationError(
+            f"{where}: is {round.name!r}, and the folder is {path.parent.name!r}", fix
+        )
+    return round
+
+
+def not_in_copy(path: Path) -> CurationError:
+    """The error if a private file of a round is missing, as in a clone of a repository."""
+    return CurationError(
+        f"{path}: is not in this copy of the campaign",
+        "copy tasks.jsonl and items.jsonl of every round from the machine that has the raw answers "
+        "(docs/campaign.md, Privacy): they are private, so .gitignore leaves them out",
+    )
+
+
+def _of_rounds(name: str, *, neutral: bool = False) -> Callable[[Campaign], list[Path]]:
+    """Where the files of rounds are: of those that count for the data, or of neutral ones."""
+
+    def files(campaign: Campaign) -> list[Path]:
+        apart, every = campaign.neutral_rounds, campaign.round_names()
+        mine = [each for each in every if (each in apart) == neutral]
+        return [campaign.folder("rounds") / each / name for each in mine]
+
+    return files
+
+
+def _in_files(
+    name: str, record: type[R], files: Callable[[Campaign], list[Path]]
+) -> Dataset[tuple[R, ...]]:
+    """The records of some JSONL files; files that are absent have none."""
+
+    def read(campaign: Campaign) -> tuple[R, ...]:
+        return tuple(
+            each for path in files(campaign) for each in read_records(path, record, missing_ok=True)
+        )
+
+    return Dataset(name, files, read)
+
+
+def in_file(stage: Stage, name: str, record: type[R]) -> Dataset[tuple[R, ...]]:
+    """The records of a JSONL file in the folder of a stage; none if it is absent."""
+    return _in_files(name, record, lambda campaign: [campaign.folder(stage) / name])
+
+
+TERMS: Dataset[Mapping[str, Term]] = Dataset(
+    "terms",
+    lambda campaign: [campaign.folder("terms") / "targets.jsonl"],
+    lambda campaign: MappingProxyType(
+        {t.id: t for t in read_records(campaign.folder("terms") / "targets.jsonl", Term)}
+    ),
+)
+ITEMS = _in_files("items", Item, _of_rounds("items.jsonl"))
+LABELS: "Dataset[pd.DataFrame]" = Dataset(
+    "labels",
+    _of_rounds("labels.jsonl"),
+    lambda campaign: read_table([p for p in LABELS.files(campaign) if p.exists()], Label),
+    give=lambda table: table.copy(deep=False),  # with copy-on-write, nobody changes what others get
+)
+NEUTRAL_ITEMS = _in_files("neutral items", Item, _of_rounds("items.jsonl", neutral=True))
+NEUTRAL_LABELS = _in_files("neutral labels", Label, _of_rounds("labels.jsonl", neutral=True))
+PEOPLE = in_file("rounds", "people.jsonl", Person)
+DECISIONS = in_file("decisions", "decisions.jsonl", Decision)
+CATS = in_file("decisions", "cats.jsonl", Cat)
+STANDING = in_file("rounds", "standing.jsonl", Standing)
+CORRECTIONS = in_file("rounds", "corrections.jsonl", Correction)
+
+
 def open_campaign(root: Path) -> Campaign:
     """Open a campaign's folder and read its settings.
 
@@ -158,85 +513,6 @@ def _command() -> str:
         return "a Python program"
     words = sys.argv[1:]
     return " ".join(["curation", *words[: 2 if words and words[0] in GROUPS else 1]])
-
-
-# --- private files ------------------------------------------------------------------------------
-
-PRIVATE = (
-    "2-rounds/*/raw/",
-    "2-rounds/*/tasks.jsonl",
-    "2-rounds/*/items.jsonl",
-    "2-rounds/*/rejected.jsonl",
-    "2-rounds/*/pitfalls.jsonl",
-    "2-rounds/*/typing.jsonl",
-    "2-rounds/*/checks.jsonl",
-    "2-rounds/*/dealt.jsonl",
-    "2-rounds/people.jsonl",
-    "2-rounds/annotators.csv",
-    "2-rounds/standing.jsonl",
-    "2-rounds/corrections.jsonl",
-    "2-rounds/pay*.csv",
-    "2-rounds/approve-*.csv",
-    "2-rounds/bonus-*.csv",
-    "2-rounds/web.sqlite*",
-    "2-rounds/links-*.csv",
-    "6-trust/runs/*/*/rejected.jsonl",
-    "7-release/gold-*.jsonl",
-    "7-release/given-out.jsonl",
-    "8-pages/private/",
-    "boards/",
-)
-"""Files that only their owner may read: what people sent, what writers meant, who is excluded, what
-people have earned, their names and links, hidden gold labels, which values about these were given
-out, the report that shows them, and what the owner of a leaderboard keeps."""
-NOTE = "# raw answers, and what writers meant, stay on this machine (docs/campaign.md, Privacy)"
-IGNORED = (*PRIVATE, "tasks/", "1-terms/answers/", ".lock*", ".web.lock*", ".*.tmp")
-
-
-def protect(root: Path) -> None:
-    """Keep a campaign's private files out of version control and from other users.
-
-    Lines that ``.gitignore`` lacks are added at its end. Lines of the team stay, and a line
-    ``!PATTERN`` keeps a pattern out. Files that others can read get mode 600.
-    """
-    _ignore(root, IGNORED, NOTE)
-    for pattern in PRIVATE:
-        for private in root.glob(f"{pattern}*" if pattern.endswith("/") else pattern):
-            with suppress(FileNotFoundError, PermissionError):  # it may be another user's
-                if private.is_file() and not private.is_symlink() and private.stat().st_mode & 0o77:
-                    private.chmod(0o600)
-
-
-def keep_out(folder: Path, campaign: Campaign, patterns: Sequence[str]) -> None:
-    """Keep private files in a folder out of version control.
-
-    If the folder is in the campaign or in a git repository, its ``.gitignore`` gets the patterns.
-    The campaign's own ``tasks/`` is ignored as a whole.
-
-    Args:
-        folder: where the files are written to.
-        campaign: the campaign that they are from.
-        patterns: what git calls them.
-    """
-    place = folder.resolve()
-    above = (place, *place.parents)
-    root = campaign.root.resolve()
-    if root / "tasks" in above or not (root in above or any((a / ".git").exists() for a in above)):
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    _ignore(folder, patterns, "# tables with people's ids (docs/campaign.md, Privacy)")
-
-
-def _ignore(folder: Path, lines: Sequence[str], note: str) -> None:
-    """Add lines that a folder's ``.gitignore`` lacks at its end, unless it has ``!LINE``."""
-    path = folder / ".gitignore"
-    content = read_bytes(path) if path.exists() else b""
-    there = {line.strip() for line in content.decode("utf-8", "replace").splitlines()}
-    lacking = [line for line in lines if not {line, f"!{line}"} & there]
-    if lacking:
-        before = content.rstrip() + b"\n\n" if content.strip() else b""
-        with writing(path) as file:
-            file.write(before + "\n".join([note, *lacking, ""]).encode())
 
 
 def create_campaign(root: Path, settings: Settings) -> Campaign:

@@ -33,9 +33,9 @@ from urllib3.exceptions import (
 )
 from urllib3.util import Retry
 
-from curation import __version__
 from curation.files import CurationError
 from curation.text.addresses import hide_secrets, login_secrets, show_address
+from curation.version import __version__
 
 LARGEST = 128 << 20  # bytes of an answer, uncompressed
 DEEPEST = 100  # levels of JSON in an answer

@@ -16,7 +16,6 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from curation import __version__
 from curation.cli import (
     board,
     console,
@@ -35,6 +34,7 @@ from curation.cli import (
 from curation.cli.options import Commands
 from curation.files import CurationError
 from curation.text.addresses import hide_secrets
+from curation.version import __version__
 
 # Commands and groups of commands, in the order in which ``curation --help`` shows them.
 COMMANDS: dict[str, typer.Typer | Callable[..., None]] = {

@@ -36,7 +36,7 @@ from curation.steps.pages.build import REPORT
 from curation.steps.release import statement
 from curation.steps.release.versions import blocked
 from curation.steps.release.versions import folder as folder_of
-from curation.steps.rounds import round_files, serving
+from curation.steps.rounds import serving
 from curation.steps.rounds.running import open_round
 from curation.steps.source import open_source
 from curation.text.item_form import fill
@@ -265,7 +265,7 @@ def _rounds(step: Steps, folder: Path, answers: Path) -> None:
         "rounds open intrasentence --name write-2 …", rounds.open_, "intrasentence", folder, **made
     )
     step(f"rounds export write-2 --to {tasks}", rounds.export, "write-2", folder, to=tasks, **csv)
-    version = round_files.read_round(open_campaign(folder), "write-2").consent
+    version = open_campaign(folder).round("write-2").consent
     filled = _written(tasks / "write-2.csv", answers / "writing.csv", version)
     step(f"rounds import write-2 {filled.name}", rounds.import_, "write-2", filled, folder)
     step("rounds close write-2", rounds.close, "write-2", folder)

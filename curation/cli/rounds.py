@@ -570,7 +570,7 @@ def import_(
             version of the consent text.
     """
     with locked(campaign) as opened:
-        chosen = round_files.read_round(opened, round)
+        chosen = opened.round(round)
         answers, failed = sheets.import_tables(
             opened, chosen, file, consent=consent, dates=dates, reporter=console
         )
@@ -607,7 +607,7 @@ def texts(
     """
     opened = open_campaign(campaign)
     own, path = opened.settings.campaign.language, round_status.own_texts(opened)
-    if to or own != language or not pages.lacking(language, path).begun:
+    if to or own != language or not pages.lacking(language, opened[round_status.OWN_TEXTS]).begun:
         path = round_status.write_skeleton(opened, language, like=like, to=to)
         console.say(f"written: {path}; translate it, and fill in [study]")
     if own == language and not to:
@@ -735,7 +735,7 @@ def status(
     """
     opened = open_campaign(campaign)
     names = [round] if round else round_files.planned_rounds(opened)
-    rounds = [round_files.read_round(opened, name) for name in names]
+    rounds = [opened.round(name) for name in names]
     if not rounds:
         raise CurationError("no round was opened here", "«curation rounds open KIND» opens one")
     running.refresh_status(opened, reporter=console)
@@ -748,14 +748,14 @@ def status(
         return
     while True:
         for name in names:
-            watched = round_files.read_round(opened, name)
+            watched = opened.round(name)
             try:
                 with opened.lock():
                     running.refresh_round(opened, watched, reporter=console)
             except CurationError as error:  # the server restarts, or another command is at work
                 console.warn(f"{name}: {error.what}")
         console.out.clear()
-        show_progress(opened, [round_files.read_round(opened, n) for n in names])
+        show_progress(opened, [opened.round(n) for n in names])
         console.say(f"{now()}; shown again in {amount(watch, 'second')}, press Ctrl-C to stop")
         time.sleep(watch)
 
@@ -912,7 +912,7 @@ def _show_closed(
     show_progress(opened, [closed])
     if closed.kind == "review":
         console.say(f"next: curation terms select, then {round_status.WRITING}")
-    elif round_files.neutral_rounds(opened).get(closed.name):
+    elif opened.neutral_rounds.get(closed.name):
         console.say("next: curation decisions neutral")
     return {}
 

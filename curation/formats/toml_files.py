@@ -12,7 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, read_bytes, read_text, shipped, writing
+from curation.files import CurationError, decoded, read_bytes, read_text, shipped, writing
 from curation.records import Fields
 
 LARGEST = 1 << 20  # bytes of a TOML file at most; a campaign.toml has a few thousand
@@ -32,7 +32,14 @@ def read_toml(path: Path, *, fix: str) -> Fields:
     Raises:
         CurationError: the file is too large or is not TOML; the message names the line.
     """
-    text = read_text(path)
+    return parsed_toml(read_text(path), path, fix=fix)
+
+
+def parsed_toml(text: str, path: Path, *, fix: str) -> Fields:
+    """The content of a text in TOML; like ``read_toml``, which see for the arguments.
+
+    ``path`` is the file, for errors.
+    """
     if len(text) > LARGEST:
         raise CurationError(
             f"{path}: has more than {LARGEST >> 20} MiB", "check that it is the right file"
@@ -48,9 +55,10 @@ def read_toml(path: Path, *, fix: str) -> Fields:
         raise CurationError(f"{path}: {error}", fix) from None
 
 
-def is_filled(path: Path) -> bool:
-    """Whether a file that people fill in is there and has more than spaces."""
-    return path.exists() and bool(read_bytes(path).strip())
+def read_form(path: Path) -> str:
+    """The text of a file that people fill in; empty if it is missing or has only spaces."""
+    data = read_bytes(path) if path.exists() else b""
+    return decoded(data, path) if data.strip() else ""
 
 
 def write_form(path: Path, text: str) -> None:

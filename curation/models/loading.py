@@ -13,11 +13,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, cast
 
-from curation import __version__
 from curation.files import CurationError, open_input, printable
 from curation.models.rules import Family
 from curation.records import Fields
 from curation.text.wording import amount
+from curation.version import __version__
 
 
 def family_of(config: Any) -> Family:

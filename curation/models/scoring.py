@@ -7,7 +7,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from curation import __version__
 from curation.files import CurationError, read_json
 from curation.models.chat.prompts import Chat, ChatSpec, read_prompts
 from curation.models.loading import (
@@ -22,6 +21,7 @@ from curation.models.loading import (
 from curation.models.rules import Family, Scored, ScoringRequest
 from curation.models.tokens import count_tokens
 from curation.records import Fields
+from curation.version import __version__
 
 if TYPE_CHECKING:
     from curation.models.endpoint.client import Endpoint, Repeats

@@ -40,9 +40,16 @@ _MARKS = ((re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"), (re.compile(r"\*(.+?)\*"
 # --- the texts ------------------------------------------------------------------------------
 
 
+class Own(NamedTuple):
+    """A campaign's own texts, by section and key, and the path of their file."""
+
+    path: Path
+    texts: Texts
+
+
 def texts(
     language: str,
-    own: Path | None,
+    own: Own | None,
     *,
     study: Mapping[str, str] | None = None,
     pay: tuple[str, str] = ("", ""),
@@ -56,8 +63,7 @@ def texts(
 
     Args:
         language: the campaign's language code; ``en-GB`` uses ``en`` if it has no file.
-        own: path of the campaign's own texts, which replace shipped texts key by key. It need not
-            exist if the language is shipped.
+        own: the campaign's own texts, which replace shipped texts key by key; None for none.
         study: facts from the settings for ``[study]``; the campaign's own file overrides them.
         pay: the amount for one task, and its currency; an empty amount if people are not paid.
         typing: whether the consent says that it is counted how texts come about.
@@ -73,9 +79,8 @@ def texts(
     """
     known, base = read_shipped("text", FIRST), nearest(language)
     tables = read_shipped("tables", base or FIRST)
-    mine = read_own(language, own) if own is not None else {}
-    file = own or "2-rounds/text.toml"
-    begin = f"«curation rounds texts {language}» writes {file}, with the English text of each key"
+    path, mine = own or Own(Path("2-rounds/text.toml"), {})
+    begin = f"«curation rounds texts {language}» writes {path}, with the English text of each key"
     if english:
         empty, base = {*_empty(mine, whole=base is None)}, base or FIRST
         mine = {
@@ -84,17 +89,17 @@ def texts(
         }
     if base is None and not mine.keys() - {STUDY}:
         raise CurationError(f"no texts in the language {language!r} are shipped", begin)
-    _check_empty(mine, str(own), whole=base is None)
+    _check_empty(mine, str(path), whole=base is None)
     given = read_shipped("text", base) if base else {}
     merged = {section: {**given.get(section, {}), **mine.get(section, {})} for section in known}
     missing = [f"{s}.{key}" for s, keys in known.items() for key in keys if key not in merged[s]]
     if missing:
         raise CurationError(
-            f"{own}: no {some(missing, NAMED)}",
+            f"{path}: no {some(missing, NAMED)}",
             f"add them; «curation rounds texts {language} --to FILE» writes all keys with the "
             "English text of each",
         )
-    where = str(own if mine else f"the shipped texts in {base}")
+    where = str(path if mine else f"the shipped texts in {base}")
     if merged["page"]["direction"] not in ("ltr", "rtl"):
         raise CurationError(
             f"{where}, page.direction: it is neither ltr nor rtl", 'write "ltr" or "rtl"'
@@ -130,17 +135,14 @@ class Lacking(NamedTuple):
     begun: bool
 
 
-def lacking(language: str, own: Path) -> Lacking:
+def lacking(language: str, own: Own) -> Lacking:
     """Which texts a campaign's language still lacks.
 
     Args:
         language: the campaign's language code.
-        own: path of the campaign's own texts; it need not exist.
-
-    Raises:
-        CurationError: the campaign's own texts are damaged, or have a key that is not known.
+        own: the campaign's own texts.
     """
-    whole, mine = nearest(language) is None, read_own(language, own)
+    whole, mine = nearest(language) is None, own.texts
     known = read_shipped("text", FIRST) if whole else {}
     needed = {
         f"{section}.{key}": key in mine.get(section, {})
@@ -152,14 +154,14 @@ def lacking(language: str, own: Path) -> Lacking:
     return Lacking(left, len({*needed, *left}) if whole else 0, bool(mine.keys() - {STUDY}))
 
 
-def read_own(language: str, own: Path) -> Texts:
+def read_own(language: str, path: Path) -> Own:
     """A campaign's own texts; none without its file.
 
     Raises:
         CurationError: they are damaged, or have a key that is not known.
     """
     known = read_shipped("text", FIRST) | read_shipped("tables", nearest(language) or FIRST)
-    return _own(own, known) if own.exists() else {}
+    return Own(path, _own(path, known) if path.exists() else {})
 
 
 def _empty(mine: Texts, *, whole: bool) -> list[str]:
@@ -199,20 +201,16 @@ def _check_blank(word: str, where: str) -> None:
         )
 
 
-def release_warning(language: str, own: Path) -> str:
+def release_warning(language: str, own: Own) -> str:
     """The content warning of a release: the campaign's own, else the shipped one, else English.
 
     Args:
         language: the campaign's language code.
-        own: path of the campaign's own texts; it need not exist.
-
-    Raises:
-        CurationError: the campaign's own texts are damaged, or have a key that is not known.
+        own: the campaign's own texts.
     """
     known, base = read_shipped("text", FIRST), nearest(language)
-    mine = read_own(language, own)
     texts = read_shipped("text", base) if base else known
-    warning = mine.get("content_warning", {}).get("release")
+    warning = own.texts.get("content_warning", {}).get("release")
     return str(warning or texts["content_warning"]["release"])
 
 

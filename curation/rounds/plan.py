@@ -87,7 +87,7 @@ def review(
 
 def validation(
     items: Sequence[Item],
-    terms: dict[str, Term],
+    terms: Mapping[str, Term],
     *,
     round: str,
     wanted: Mapping[str, int],

@@ -111,7 +111,7 @@ def correct_item(
     before = count_all(campaign)
     if planned.texts:
         agree(planned)
-        lines = [*round_files.read_corrections(campaign), planned.correction]
+        lines = [*campaign.corrections, planned.correction]
         round_files.write_corrections(campaign, lines)
         run_steps(campaign, ANSWERS, reporter=reporter)
     asked = _ask_again(campaign, item, reporter)
@@ -146,7 +146,7 @@ def _plan(
         at=now(),
         writer=item.writer,
     )
-    out = people.out(round_files.read_standing(campaign))
+    out = people.out(campaign.standing)
     folded, _ = folded_answers(campaign, out, reporter, more=[correction])
     new = next((each for each in folded.items if each.id == id), None)
     if new is None:
@@ -159,7 +159,7 @@ def _plan(
         )
     both = zip(_texts(item), _texts(new), strict=True)
     texts = [pair for pair in both if pair[0] != pair[1]]
-    labels = read.read_labels(campaign)
+    labels = campaign.labels
     labels = labels[labels["item"] == id]
     kept = {label.id for label in folded.labels if label.item == id}
     known = {each.id for each in folded.items}
@@ -170,20 +170,20 @@ def _plan(
         len(lost),
         lost["annotator"].nunique(),
         id in cats_of(campaign),
-        sorted({each.id for each in read.read_items(campaign)} - known),
-        sorted({each.id for each in read.neutral_items(campaign)} - known),
+        sorted({each.id for each in campaign.items} - known),
+        sorted({each.id for each in campaign.neutral_items} - known),
         list(versions.holding(campaign, {id})),
     )
 
 
 def _item(campaign: Campaign, id: str) -> Item:
     """The item, if it exists; one whose term is not kept any more does not."""
-    for item in read.read_items(campaign):
+    for item in campaign.items:
         if item.id == id:
             return item
-    kept = read.read_terms(campaign)
+    kept = campaign.terms
     for name in round_files.planned_rounds(campaign):
-        for task in round_files.read_tasks(campaign, name):
+        for task in campaign.tasks[name]:
             if task.item == id and task.term not in kept:
                 raise CurationError(
                     f"item {id} is about {task.target!r}, which is not a term of the campaign",
@@ -217,10 +217,10 @@ def _texts(item: Item) -> list[str]:
 
 def _ask_again(campaign: Campaign, id: str, reporter: Reporter) -> list[str]:
     """Put a changed item into the open rounds of validation that have it; gives their names."""
-    items, names = read.read_items(campaign), list[str]()
+    items, names = campaign.items, list[str]()
     item = next(each for each in items if each.id == id)
     lacks = max(campaign.settings.decisions.of - sum(v) for v in read.votes(campaign, items)[id])
-    for round in round_files.map_rounds(campaign):
+    for round in campaign.rounds:
         if round.kind != "validation" or round.state != "open" or lacks < 1:
             continue
         status = round_status.read_status(campaign, round)
@@ -229,7 +229,7 @@ def _ask_again(campaign: Campaign, id: str, reporter: Reporter) -> list[str]:
             continue
         (task,) = plan.validation(
             [item],
-            read.read_terms(campaign),
+            campaign.terms,
             round=stable_id(round.name, *_texts(item)),  # not the task with the old words
             wanted={id: lacks},
             full={id},

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curation.campaign import SETTINGS, Campaign
+from curation.campaign import ITEMS, LABELS, SETTINGS, Campaign
 from curation.decisions import split as stage
-from curation.files import CurationError, read_records
+from curation.files import CurationError
 from curation.records import Decision, Item, Label, Rejection, SplitName, Term
 from curation.release.contents import TERMS
 from curation.release.folder import data_files, read_version
@@ -15,14 +15,7 @@ from curation.rounds import people
 from curation.rounds.progress import ItemFacts
 from curation.settings import write_setting
 from curation.steps.read import (
-    item_files,
-    label_files,
-    neutral_items,
-    neutral_labels,
     read_counted,
-    read_items,
-    read_labels,
-    read_terms,
     stopped_early,
     terms_of,
 )
@@ -121,7 +114,7 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
             f"[decisions] rounds names {min(unknown)!r}, which has no answers",
             f"rounds with answers: {', '.join(campaign.round_names())}",
         )
-    items = read_items(campaign)
+    items = campaign.items
     for name in sorted(set(settings.leave_out) - {item.id for item in items}):
         reporter.warn(
             f"[decisions] leave_out names {name!r}, which is not an item of this campaign"
@@ -183,7 +176,7 @@ def flag_counts(campaign: Campaign, counted: "Counted") -> Counter[str]:
     from curation.decisions.filter import flagged
 
     rounds = campaign.round_names()
-    every = (flag for name in rounds for flag in round_files.read_flags(campaign, name))
+    every = (flag for name in rounds for flag in campaign.flags[name])
     return flagged(every, counted, campaign.settings.decisions.flags)
 
 
@@ -226,8 +219,8 @@ def find_items(campaign: Campaign, words: str) -> list[ItemFacts]:
     Raises:
         CurationError: a file of the campaign is missing or damaged.
     """
-    items, wanted = read_items(campaign), " ".join(words.casefold().split())
-    names = {term.id: f"{term.text} ({term.domain})" for term in read_terms(campaign).values()}
+    items, wanted = campaign.items, " ".join(words.casefold().split())
+    names = {term.id: f"{term.text} ({term.domain})" for term in campaign.terms.values()}
 
     def has(item: Item) -> bool:
         texts = [names.get(item.term, ""), item.context, *(a.sentence for a in item.associations)]
@@ -238,7 +231,7 @@ def find_items(campaign: Campaign, words: str) -> list[ItemFacts]:
         return []
     counted, rounds, made = read_counted(campaign, items), campaign.round_names(), []
     decisions = _decided(campaign, items, counted)
-    flags = [flag for name in rounds for flag in round_files.read_flags(campaign, name)]
+    flags = [flag for name in rounds for flag in campaign.flags[name]]
     for item, decision in ((items[n], decisions[n]) for n in found):
         sentence = {each.id: each.sentence for each in item.associations}
         own = counted.labels[counted.labels["item"] == item.id]
@@ -297,10 +290,7 @@ def kept_without_votes(campaign: Campaign) -> set[str]:
     """The ids of the CATs that have no votes: published gold labels alone decided them."""
     from curation.decisions.filter import without_votes
 
-    path = campaign.folder("decisions") / "decisions.jsonl"
-    if not campaign.settings.decisions.trust_gold or not path.exists():
-        return set()
-    return without_votes(read_records(path, Decision))
+    return without_votes(campaign.decisions) if campaign.settings.decisions.trust_gold else set()
 
 
 # --- agreement ----------------------------------------------------------------------------------
@@ -311,7 +301,7 @@ def agreement_settings(campaign: Campaign) -> Settings:
     return {
         **campaign.settings.agreement.model_dump(),
         "decisions": campaign.settings.decisions.model_dump(),
-        "needed": [r.name for r in round_files.map_rounds(campaign) if r.labels == "needed"],
+        "needed": [r.name for r in campaign.rounds if r.labels == "needed"],
     }
 
 
@@ -319,12 +309,12 @@ def agreement_inputs(campaign: Campaign) -> list[Path]:
     """What agreement reads."""
     return [
         campaign.folder("terms") / "targets.jsonl",
-        *item_files(campaign),
-        *label_files(campaign),
+        *ITEMS.files(campaign),
+        *LABELS.files(campaign),
         campaign.folder("decisions") / "decisions.jsonl",
-        *round_files.task_files(campaign),
-        *round_files.check_files(campaign),
-        *round_files.flag_files(campaign),
+        *campaign.tasks.files(),
+        *campaign.checks.files(),
+        *campaign.flags.files(),
     ]
 
 
@@ -360,8 +350,8 @@ def agreement_report(
     from curation.decisions.filter import repeats, without_votes
 
     settings = campaign.settings
-    items = read_items(campaign)
-    decisions = read_records(campaign.folder("decisions") / "decisions.jsonl", Decision)
+    items = campaign.items
+    decisions = campaign.decisions
     if [item.id for item in items] != [decision.item for decision in decisions]:
         path = campaign.folder("decisions") / "decisions.jsonl"
         raise CurationError(
@@ -393,7 +383,7 @@ def agreement_report(
             advance()
     other = {"count_repeats", "leave_out", "pilots", "trust_gold", "drop_flagged", "flags"}
     rules = settings.decisions.model_dump(exclude=other)
-    data, labels = [item for item, _ in of_data], read_labels(campaign)
+    data, labels = [item for item, _ in of_data], campaign.labels
     labels = labels[labels["item"].isin([item.id for item in data])]
     repeated = repeats(data, labels, **rules)
     return {
@@ -519,7 +509,7 @@ def neutral_report(campaign: Campaign) -> "NeutralReport":
     """
     from curation.decisions.neutral import report
 
-    items, labels = neutral_items(campaign), neutral_labels(campaign)
+    items, labels = campaign.neutral_items, campaign.neutral_labels
     if not items:
         fix = "«curation rounds open neutral» asks people to write some; pull or import them"
         raise CurationError("there are no neutral associations yet", fix)
@@ -552,14 +542,14 @@ def split_inputs(campaign: Campaign) -> list[Path]:
     """What the split reads."""
     decisions = campaign.folder("decisions") / "decisions.jsonl"
     kept = kept_split_inputs(campaign)
-    return [campaign.folder("terms") / "targets.jsonl", *item_files(campaign), decisions, *kept]
+    return [campaign.folder("terms") / "targets.jsonl", *ITEMS.files(campaign), decisions, *kept]
 
 
 def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Split the kept CATs into dev and test."""
     dev, seed = campaign.settings.split.dev, campaign.settings.campaign.seed
-    items = read_items(campaign)
-    decisions = read_records(campaign.folder("decisions") / "decisions.jsonl", Decision)
+    items = campaign.items
+    decisions = campaign.decisions
     terms = terms_of(campaign, items).values()
     keep = kept_splits(campaign, terms)
     split = stage.cats(items, decisions, terms, dev=dev, seed=seed, keep=keep)
@@ -580,7 +570,7 @@ FILTER = Step(
     lambda c: c.folder("decisions"),
     "decisions.filter",
     filter_settings,
-    lambda c: [*item_files(c), *label_files(c), *round_files.flag_files(c)],
+    lambda c: [*ITEMS.files(c), *LABELS.files(c), *c.flags.files()],
     filter,
     needs=(ANSWERS,),
 )

@@ -13,7 +13,7 @@ from curation.rounds import pages
 from curation.settings import PeopleSettings
 from curation.steps.release.statement import read_statement
 from curation.steps.release.versions import version_names
-from curation.steps.rounds import round_files, round_status
+from curation.steps.rounds import round_status
 from curation.steps.rounds.crowd import pace
 from curation.text.rules import WORK, grouped
 
@@ -91,7 +91,7 @@ def ethics_sheet(
     """
     from curation.release.texts.render import markdown
 
-    rounds = {round.kind: round for round in round_files.map_rounds(campaign)}
+    rounds = {round.kind: round for round in campaign.rounds}
     chosen = dict.fromkeys(map(round_status.round_kind, kinds or (*USUAL, *rounds)))
     works = [_work(campaign, kind, rounds.get(kind), platform) for kind in chosen]
     asked: list[str] = []

@@ -12,10 +12,10 @@ from curation.catsets.entries import Dataset, our_label, sentences_of
 from curation.catsets.mapping import mapping_error, read_mapping
 from curation.catsets.reading import read_dataset
 from curation.checks.lists import is_not_english
-from curation.files import CurationError, read_records
+from curation.files import CurationError
 from curation.formats.tables import listed
 from curation.formats.toml_files import toml_key
-from curation.records import Event, Fields, Person, Pitfall
+from curation.records import Event, Fields, Pitfall
 from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.archive import as_json
@@ -77,8 +77,7 @@ def warn_of_people(
         reporter: where the warning goes.
         fix: what to do if they are one person; by default, what to do about their answers.
     """
-    path = campaign.folder("rounds") / "people.jsonl"
-    known = {person.id for person in read_records(path, Person, missing_ok=True)}
+    known = {person.id for person in campaign.people}
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
     # Ids with an @ are the same in capitals and in small letters.
     new = [p for p in dict.fromkeys(named) if p and "@" not in p and pseudonym(p) not in known]
@@ -358,10 +357,10 @@ def _import(
         named.clear()
         fold_answers(campaign, reporter=reporter)
         rejected = round_files.new_refusals(campaign, before)
-        labels, all_items = read.read_labels(campaign), read.read_items(campaign)
+        labels, all_items = campaign.labels, campaign.items
         pitfalls = fold.pitfalls(campaign, round)
         ids = {term.id for term in selection.terms}
-        new_terms = [term.text for id, term in read.read_terms(campaign).items() if id not in ids]
+        new_terms = [term.text for id, term in campaign.terms.items() if id not in ids]
     labelled = set(labels["item"].unique())
     items = [item for item in all_items if item.round == round]
     return Import(

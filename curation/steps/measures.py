@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from platformdirs import user_cache_path
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign import ITEMS, Campaign, open_campaign
 from curation.files import (
     CurationError,
     digest,
@@ -29,7 +29,7 @@ from curation.models.loading import token_counter
 from curation.records import KINDS, Cat, Fields, Pitfall
 from curation.settings import MeasureSettings
 from curation.steps.decisions import SPLIT, kept_without_votes
-from curation.steps.read import item_files, own_words, read_items, read_terms, word_packages
+from curation.steps.read import own_words, word_packages
 from curation.steps.rounds.fold import ANSWERS
 from curation.steps.source import Source, campaign_source, gold_source, off, open_source
 from curation.steps.step import QUIET, Reporter, Step, run_steps, splitters, versions
@@ -222,7 +222,7 @@ def _writers(source: Source) -> dict[str, str | None] | None:
     """Who wrote each item; None for gold files."""
     if source.campaign is None:
         return None
-    return {item.id: item.writer for item in read_items(source.campaign)}
+    return {item.id: item.writer for item in source.campaign.items}
 
 
 # --- sentiment ----------------------------------------------------------------------------------
@@ -342,7 +342,7 @@ def keywords_of(source: Source, settings: MeasureSettings, reporter: Reporter = 
                 source.cats,
                 language=source.language,
                 reference=reference,
-                terms=read_terms(source.campaign).values() if source.campaign else (),
+                terms=source.campaign.terms.values() if source.campaign else (),
                 smoothing=settings.smoothing,
                 least=settings.least,
                 top=settings.keywords,
@@ -465,7 +465,7 @@ STATISTICS = _measure(
     "statistics",
     "how much was collected",
     statistics_settings,
-    lambda c: [c.folder("decisions") / "cats.jsonl", *item_files(c)],
+    lambda c: [c.folder("decisions") / "cats.jsonl", *ITEMS.files(c)],
     lambda report: {"terms": len(report["terms"])},
     (ANSWERS, SPLIT),
 )

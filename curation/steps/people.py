@@ -5,9 +5,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, dump_json, dump_line, read_json, read_records, writing
+from curation.files import CurationError, dump_json, dump_line, read_json, writing
 from curation.formats.table_words import Words
-from curation.records import Decision, Fields, Manifest, Person, Standing, Task
+from curation.records import Fields, Manifest, Standing, Task
 from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.archive import Sent
@@ -15,7 +15,6 @@ from curation.rounds.answers.rows import column, file_row, text_of
 from curation.steps import read
 from curation.steps.pages.build import delete_private
 from curation.steps.pipeline import PAGES, STEPS, made_steps, recompute
-from curation.steps.read import read_items, read_labels
 from curation.steps.release import versions
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import ANSWERS
@@ -23,7 +22,7 @@ from curation.steps.rounds.quality import about_removed
 from curation.steps.rounds.round_status import open_platform
 from curation.steps.step import QUIET, Reporter, current, last_run, run_steps
 from curation.text.times import now
-from curation.work.manifest import MANIFEST, SEGMENTS, read_manifest
+from curation.work.manifest import MANIFEST, SEGMENTS
 
 if TYPE_CHECKING:
     from curation.decisions.agreement import Agreement
@@ -46,24 +45,25 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
     Returns:
         How many answers were erased from archives.
     """
-    manifest = read_manifest(campaign.folder("rounds"))
+    manifest = campaign.manifest(campaign.folder("rounds"))
     # Before the first archive changes: the results of the step answers are no longer up to date,
     # and segments will have another content.
-    content_open = dict.fromkeys(read.known_segments(campaign), "")
+    known = campaign[read.KNOWN_SEGMENTS]
+    content_open = dict.fromkeys(known, "")
     with writing(campaign.folder("rounds") / SEGMENTS) as file:
         file.write(dump_json(content_open))
     steps = dict(manifest.steps)
     steps.pop("answers", None)
     with writing(campaign.folder("rounds") / MANIFEST) as file:
         file.write(dump_json(Manifest(steps=steps).model_dump()))
-    round_files.forget_holder(campaign, person, people.erased(round_files.read_standing(campaign)))
-    writers = people.erased(round_files.read_standing(campaign))
-    corrections = round_files.read_corrections(campaign)
+    round_files.forget_holder(campaign, person, people.erased(campaign.standing))
+    writers = people.erased(campaign.standing)
+    corrections = campaign.corrections
     if any(each.writer in writers for each in corrections):  # they have words of the writer
         kept_ones = [each for each in corrections if each.writer not in writers]
         round_files.write_corrections(campaign, kept_ones)
     for round in round_files.planned_rounds(campaign):
-        tasks = round_files.read_tasks(campaign, round)
+        tasks = campaign.tasks[round]
         if any(task.writers & writers for task in tasks):
             kept = [_without_words(task) if task.writers & writers else task for task in tasks]
             round_files.rewrite_tasks(campaign, round, kept)
@@ -71,12 +71,12 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
     for raw in sorted(campaign.folder("rounds").glob("*/raw")):
         round = raw.parent.name
         planned = (raw.parent / "tasks.jsonl").exists()
-        tasks = round_files.read_tasks(campaign, round) if planned else []
+        tasks = campaign.tasks[round] if planned else ()
         theirs = {task.id for task in tasks if task.writers & writers}
         gone, words = round_files.erased(campaign, round), round_files.read_words(campaign, round)
         blank = partial(_without_quotes, theirs=theirs, words=words)
         erased += archive.erase(raw, gone, blank=blank)
-    for planned_round in round_files.map_rounds(campaign):
+    for planned_round in campaign.rounds:
         try:
             open_platform(campaign, planned_round, reporter=reporter).erase(person)
         except CurationError as error:
@@ -206,7 +206,7 @@ def decide_on_person(
     run_steps(campaign, ANSWERS, reporter=reporter)
     recompute(campaign, computed, reporter)  # goes on if a release is blocked, for example
     person = _pseudonym(campaign, who)
-    decisions = round_files.read_standing(campaign)
+    decisions = [*campaign.standing]
     _check_action(person, action, people.out(decisions).get(person, ("", ""))[0])
     before, cats = count_all(campaign), cats_of(campaign)
     items = _items_of(campaign, person)
@@ -244,7 +244,7 @@ def decide_on_person(
     else:
         released_in = {version: versions.Held(0, 0) for version in held}
         released_in |= versions.holding(campaign, lost | items, person)
-    kept = set[str]() if failure or not delete else {item.id for item in read_items(campaign)}
+    kept = set[str]() if failure or not delete else {item.id for item in campaign.items}
     deleted = versions.delete_versions(campaign, held, kept) if delete else []
     if deleted and PAGES in computed:  # it has facts of the last version
         recompute(campaign, [PAGES], reporter)
@@ -270,8 +270,8 @@ def changed(before: Fields, after: Fields) -> Fields:
 def _foresee(
     campaign: Campaign, person: str, items: set[str], cats: set[str], versions: list[str]
 ) -> Foreseen:
-    met = read_records(campaign.folder("rounds") / "people.jsonl", Person, missing_ok=True)
-    labels = read_labels(campaign)
+    met = campaign.people
+    labels = campaign.labels
     on_theirs, by_them = labels["item"].isin(list(items)), labels["annotator"] == person
     return Foreseen(
         person=person,
@@ -316,17 +316,14 @@ def _pseudonym(campaign: Campaign, who: str) -> str:
     Raises:
         CurationError: nobody here has answered under that name, or several people have.
     """
-    name, standing = _names(campaign), round_files.read_standing(campaign)
-    met = campaign.folder("rounds") / "people.jsonl"
-    known = {person.id for person in read_records(met, Person, missing_ok=True)}
+    name, standing = _names(campaign), campaign.standing
+    known = {person.id for person in campaign.people}
     known |= {line.person for line in standing}
-    known |= set(read_labels(campaign)["annotator"].unique())  # published pseudonyms, too
+    known |= set(campaign.labels["annotator"].unique())  # published pseudonyms, too
     if who in known:
         return who
     meant = {each for each in (name(who), name(who.lower())) if each in known}
-    meant |= {
-        open_platform(campaign, round).named(who) for round in round_files.map_rounds(campaign)
-    }
+    meant |= {open_platform(campaign, round).named(who) for round in campaign.rounds}
     meant |= {line.person for line in standing if line.called == name(who)}
     meant -= {""}
     if len(meant) == 1:
@@ -364,20 +361,16 @@ def count_all(campaign: Campaign) -> Fields:
 
 def cats_of(campaign: Campaign) -> set[str]:
     """The ids of the items that are CATs."""
-    path = campaign.folder("decisions") / "decisions.jsonl"
-    decisions: Sequence[Decision] = read_records(path, Decision, missing_ok=True)
-    return {decision.item for decision in decisions if decision.kept}
+    return {decision.item for decision in campaign.decisions if decision.kept}
 
 
 def _items_of(campaign: Campaign, person: str) -> set[str]:
     """The ids of a person's items, as far as the campaign still knows them."""
     items = {
-        item.id
-        for item in (*read_items(campaign), *read.neutral_items(campaign))
-        if item.writer == person
+        item.id for item in (*campaign.items, *campaign.neutral_items) if item.writer == person
     }
     for round in round_files.planned_rounds(campaign):
-        tasks = round_files.read_tasks(campaign, round)
+        tasks = campaign.tasks[round]
         items |= {task.item for task in tasks if task.item and task.barred == person}
     return items
 

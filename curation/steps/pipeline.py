@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from curation.campaign import Campaign, protect
+from curation.campaign import Campaign
 from curation.files import CurationError
+from curation.private import protect
 from curation.records import StepRun
 from curation.steps import decisions, measures, status, terms
 from curation.steps.pages.build import REPORT, MadePages, pages_step, private_step

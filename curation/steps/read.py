@@ -1,44 +1,24 @@
 """Read a campaign: its files, and the tables and records in them."""
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from curation.campaign import Campaign
-from curation.files import CurationError, digest, read_json, read_records, read_table
-from curation.records import VALUES, Item, Label, Term
+from curation.campaign import Campaign, Dataset, not_in_copy
+from curation.files import CurationError, read_json
+from curation.records import VALUES, Item, Term
 from curation.rounds.answers.archive import segments
-from curation.steps.rounds import round_files
 from curation.steps.step import splitters, versions
 from curation.text.rules import Votes
-from curation.work.manifest import SEGMENTS, is_inside, read_manifest
+from curation.work.manifest import MANIFEST, SEGMENTS, is_inside
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from curation.decisions.filter import Counted
 
 
 def _round_files(campaign: Campaign, name: str) -> list[Path]:
     return [campaign.folder("rounds") / round / name for round in campaign.round_names()]
-
-
-def _files_of(campaign: Campaign, name: str, *, neutral: bool = False) -> list[Path]:
-    """Files of the rounds that count for the data, or of neutral rounds and their validation."""
-    apart = round_files.neutral_rounds(campaign)
-    files = _round_files(campaign, name)
-    return [path for path in files if (path.parent.name in apart) == neutral]
-
-
-def item_files(campaign: Campaign) -> list[Path]:
-    """The items of every round but neutral ones."""
-    return _files_of(campaign, "items.jsonl")
-
-
-def label_files(campaign: Campaign) -> list[Path]:
-    """The labels of every round but those on neutral associations."""
-    return _files_of(campaign, "labels.jsonl")
 
 
 def raw_files(campaign: Campaign) -> list[Path]:
@@ -51,7 +31,7 @@ def no_answers(campaign: Campaign) -> CurationError | None:
     names = set(campaign.round_names())
     for labels in sorted(campaign.folder("rounds").glob("*/labels.jsonl")):
         if labels.parent.name not in names:
-            return round_files.not_in_copy(labels.with_name("items.jsonl"))
+            return not_in_copy(labels.with_name("items.jsonl"))
     if names:
         return None
     return CurationError(
@@ -75,12 +55,12 @@ def raw_is_here(campaign: Campaign) -> bool:
         CurationError: they are, but some of those that the items and labels were made from are
             missing or have changed.
     """
-    known = known_segments(campaign)
+    known = campaign[KNOWN_SEGMENTS]
     if not raw_files(campaign):
         return False
     for name, sha in known.items():
-        now = digest(campaign.root / name)
-        if now is None or sha not in ("", now):
+        now = campaign.digest(campaign.root / name)
+        if not now or sha not in ("", now):
             raise _not_as_they_came(campaign.root / name, "have changed" if now else "are missing")
     for round in campaign.round_names():
         folder = campaign.folder("rounds") / round
@@ -98,7 +78,7 @@ def _not_as_they_came(path: Path, problem: str) -> CurationError:
     )
 
 
-def known_segments(campaign: Campaign) -> dict[str, str]:
+def _read_segments(campaign: Campaign) -> Mapping[str, str]:
     """The raw answers that the items and labels were made from: each segment's path and sha256.
 
     The sha256 is "" while a segment is rewritten (``people.erase``).
@@ -106,7 +86,7 @@ def known_segments(campaign: Campaign) -> dict[str, str]:
     Raises:
         CurationError: neither the manifest nor ``segments.json`` can be read.
     """
-    run = read_manifest(campaign.folder("rounds")).steps.get("answers")
+    run = campaign.manifest(campaign.folder("rounds")).steps.get("answers")
     known = {n: sha for n, sha in run.inputs.items() if "/raw/" in n} if run else {}
     path = campaign.folder("rounds") / SEGMENTS
     try:
@@ -116,85 +96,30 @@ def known_segments(campaign: Campaign) -> dict[str, str]:
     if isinstance(kept, dict) and all(
         isinstance(sha, str) and "/raw/" in name and is_inside(name) for name, sha in kept.items()
     ):
-        return known | kept
+        return MappingProxyType(known | kept)
     if run is None:  # otherwise the step answers writes the file again
         raise CurationError(
             f"{path}: is damaged, and it alone says which raw answers there were",
             "put the file back from a backup or from version control",
         )
-    return known
+    return MappingProxyType(known)
 
 
-Stamps = tuple[tuple[Path, int, int], ...]
+KNOWN_SEGMENTS: Dataset[Mapping[str, str]] = Dataset(
+    "segments",
+    lambda campaign: [campaign.folder("rounds") / name for name in (MANIFEST, SEGMENTS)],
+    _read_segments,
+)
+"""The raw answers that the items and labels were made from: each segment's path and sha256."""
 
 
-def _stamps(paths: Sequence[Path]) -> Stamps:
-    """Times and inodes of the files that exist: if they are equal, the files have not changed."""
-    stats = [(path, path.stat()) for path in paths if path.exists()]
-    return tuple((path, stat.st_mtime_ns, stat.st_ino) for path, stat in stats)
-
-
-@lru_cache(maxsize=1)
-def _items(stamps: Stamps) -> list[Item]:
-    return [item for path, *_ in stamps for item in read_records(path, Item)]
-
-
-@lru_cache(maxsize=1)
-def _labels(stamps: Stamps) -> "pd.DataFrame":
-    return read_table([path for path, *_ in stamps], Label)
-
-
-def read_items(campaign: Campaign) -> list[Item]:
-    """The items of all rounds; read again only if the files change.
-
-    Raises:
-        CurationError: a line is not an item; the message names file and line.
-    """
-    return _items(_stamps(item_files(campaign)))
-
-
-def read_labels(campaign: Campaign) -> "pd.DataFrame":
-    """The labels of all rounds as a table; read again only if the files change.
-
-    Returns:
-        One row per label, with the fields of ``records.Label`` as columns.
-
-    Raises:
-        CurationError: a line is not a label; the message names file and line.
-    """
-    return _labels(_stamps(label_files(campaign)))
-
-
-def neutral_items(campaign: Campaign) -> list[Item]:
-    """The items with a neutral association, as ``fold_neutral`` makes them; never CATs."""
-    paths = _files_of(campaign, "items.jsonl", neutral=True)
-    return [item for path in paths for item in read_records(path, Item, missing_ok=True)]
-
-
-def neutral_labels(campaign: Campaign) -> list[Label]:
-    """The labels on the items of ``neutral_items``; they count for no gold label."""
-    paths = _files_of(campaign, "labels.jsonl", neutral=True)
-    return [label for path in paths for label in read_records(path, Label, missing_ok=True)]
-
-
-def forget_answers() -> None:
-    """Free the items and labels that ``read_items`` and ``read_labels`` keep in memory."""
-    _items.cache_clear()
-    _labels.cache_clear()
-
-
-def read_terms(campaign: Campaign) -> dict[str, Term]:
-    """The campaign's terms by id."""
-    return {t.id: t for t in read_records(campaign.folder("terms") / "targets.jsonl", Term)}
-
-
-def terms_of(campaign: Campaign, items: Sequence[Item]) -> dict[str, Term]:
+def terms_of(campaign: Campaign, items: Sequence[Item]) -> Mapping[str, Term]:
     """The campaign's terms by id; checks that the terms of these items are among them.
 
     Raises:
         CurationError: an item's term is missing: the settings no longer fit the raw answers.
     """
-    terms = read_terms(campaign)
+    terms = campaign.terms
     for item in items:
         if item.term not in terms:
             raise CurationError(
@@ -208,9 +133,9 @@ def terms_of(campaign: Campaign, items: Sequence[Item]) -> dict[str, Term]:
 def stopped_early(campaign: Campaign) -> set[str]:
     """The ids of items that got labels only until they were decided."""
     items = set()
-    for round in round_files.map_rounds(campaign):
+    for round in campaign.rounds:
         if round.labels == "needed":
-            tasks = round_files.read_tasks(campaign, round.name)
+            tasks = campaign.tasks[round.name]
             items |= {task.item for task in tasks if task.item and not task.full}
     return items
 
@@ -239,7 +164,7 @@ def read_counted(
     from curation.decisions.filter import count
 
     settings = campaign.settings.decisions
-    labels = read_labels(campaign)
+    labels = campaign.labels
     if without:
         labels = labels[~labels["annotator"].isin(list(without))]
     if alone:

@@ -19,9 +19,8 @@ from pathlib import Path
 from curation.campaign import Campaign, open_campaign
 from curation.catsets.stereoset import read_cats, read_gold_file
 from curation.checks.lists import is_not_english
-from curation.files import CurationError, read_records
+from curation.files import CurationError
 from curation.records import KINDS, Cat, Fields, Kind
-from curation.steps.read import read_terms
 from curation.steps.release.hidden import remaining
 from curation.steps.step import QUIET, Reporter
 from curation.text.rules import stable_id
@@ -56,7 +55,7 @@ class Source:
         assumed: whether nothing names the language, so that it is taken to be English.
     """
 
-    cats: list[Cat]
+    cats: Sequence[Cat]
     split: str
     language: str
     scores: Path
@@ -82,7 +81,7 @@ class Source:
         if self.campaign is None:
             return {"names": self.names, "off": self.off}
         there = (self.campaign.folder("terms") / "targets.jsonl").exists()
-        terms = read_terms(self.campaign).values() if there else ()
+        terms = self.campaign.terms.values() if there else ()
         return {"names": {term.id: term.names for term in terms}, "off": off(self.campaign)}
 
     def warn_before_scoring(self, reporter: Reporter) -> None:
@@ -245,9 +244,8 @@ def open_source(
 
 def campaign_source(campaign: Campaign, *, language: str = "") -> Source:
     """The CATs that a campaign has kept; there may be none."""
-    path = campaign.folder("decisions") / "cats.jsonl"
     return Source(
-        read_records(path, Cat, missing_ok=True),
+        campaign.cats,
         ALL,
         language or campaign.settings.campaign.language,
         campaign.folder("scores"),

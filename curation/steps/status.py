@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.checks.codes import PITFALLS
-from curation.files import CurationError, count_lines, digest, read_json, read_records
-from curation.records import Cat, Fields, Item, StepRun
+from curation.files import CurationError, count_lines, digest, read_json
+from curation.records import Fields, Item, StepRun
 from curation.rounds.progress import Progress
 from curation.scores.run_folder import COMPARISONS, SCORES, check_about
 from curation.steps import read
@@ -17,12 +17,12 @@ from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.round_status import RoundStatus
 from curation.steps.step import Step, current, last_run, missing_packages
 from curation.steps.terms import (
+    EDITS,
     domains_without_terms,
     edit_problems,
     facts_files,
     items_that_need_old_texts,
     no_terms,
-    read_edits,
 )
 from curation.steps.trust.files import run_files
 from curation.text.rules import decide
@@ -206,7 +206,7 @@ def _measure_runs(campaign: Campaign) -> "list[RunState]":
 def _term_warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
     """What is wrong with the terms; of edits.csv if the selection is up to date."""
     try:
-        read_edits(campaign)
+        campaign[EDITS]
         if steps["select"].state != UP_TO_DATE:
             return []
         problems = edit_problems(campaign)
@@ -251,14 +251,13 @@ def _is_older(campaign: Campaign, step: Step, run: StepRun) -> bool:
 def round_counts(campaign: Campaign, name: str) -> RoundCounts:
     """Count a round's items, labels and refusals."""
     paths = [campaign.folder("rounds") / name / f"{kind}.jsonl" for kind in RoundCounts._fields[1:]]
-    return RoundCounts(name, *(count_lines(path) if path.exists() else None for path in paths))
+    return RoundCounts(name, *map(campaign.lines, paths))
 
 
 def score_runs(campaign: Campaign) -> list[ScoreRun]:
     """The campaign's score runs."""
     names = ("scores.jsonl", "comparisons.jsonl", "replies.jsonl")
     files = {path for name in names for path in campaign.folder("scores").glob(f"*/*/{name}")}
-    cats = campaign.folder("decisions") / "cats.jsonl"
     if not files:
         return []
     from curation.scores.incomplete import again, cats_digest
@@ -267,7 +266,7 @@ def score_runs(campaign: Campaign) -> list[ScoreRun]:
     paths = [f / (SCORES if f / SCORES in files else COMPARISONS) for f in folders]
 
     try:
-        sha = cats_digest(read_records(cats, Cat)) if cats.exists() else ""
+        sha = cats_digest(campaign.cats) if campaign.cats else ""
     except CurationError:  # it is damaged, and the step split will write it again
         sha = ""
     abouts = {path: _object(path.with_name("run.json"), check_about) for path in paths}
@@ -388,9 +387,7 @@ def _work(
     """The progress of opened rounds; none if items and labels are not up to date."""
     if campaign.round_names() and steps["answers"].state != UP_TO_DATE:
         return []
-    rounds = [
-        round_status.read_status(campaign, round) for round in round_files.map_rounds(campaign)
-    ]
+    rounds = [round_status.read_status(campaign, round) for round in campaign.rounds]
     return [(status, round_status.progress_of(campaign, status)) for status in rounds]
 
 
@@ -428,7 +425,7 @@ def _next_of_campaign(
         return before_answers(campaign, measures, current=current, terms_kept=kept)
     if fixes := [step.fix for step in steps.values() if step.fix]:
         return fixes[0]
-    kinds = {round.name: round.kind for round in round_files.map_rounds(campaign)}
+    kinds = {round.name: round.kind for round in campaign.rounds}
     if {kinds.get(name) for name in campaign.round_names()} == {"review"}:
         selected = steps["select"].state == UP_TO_DATE
         first = "" if selected else "curation terms select, then "
@@ -438,7 +435,7 @@ def _next_of_campaign(
         return f"{why}; then {round_status.WRITING}, or {IMPORTS}"
     kept = decided.state == UP_TO_DATE and decided.counts["items_kept"]
     if fold.state != UP_TO_DATE and round_files.planned_rounds(campaign):
-        if not kept or any(round.state != "closed" for round in round_files.map_rounds(campaign)):
+        if not kept or any(round.state != "closed" for round in campaign.rounds):
             return "curation rounds status, which computes items and labels again"
     elif not kept and (before := _before_decisions(campaign, fold.counts)):
         return before
@@ -454,7 +451,7 @@ def _next_of_campaign(
         return about_published_golds(decided.counts)
     done = _after_decisions(campaign, steps, scores)
     if missing := decided.counts.get("too_few_labels", 0):
-        more = _more_labels(missing, read.read_items(campaign))
+        more = _more_labels(missing, campaign.items)
         return f"{more}; or, without them, {done}"
     return done
 
@@ -478,7 +475,7 @@ def _before_decisions(campaign: Campaign, counts: Mapping[str, int]) -> str:
     settings = campaign.settings.decisions
     if settings.trust_gold:
         return ""
-    items, pilots = read.read_items(campaign), round_files.left_out_pilots(campaign)
+    items, pilots = campaign.items, round_files.left_out_pilots(campaign)
     real = [item for item in items if item.round not in pilots]
     if not real and counts.get("labels"):
         plan = _plan(campaign, " --floor AMOUNT")

@@ -19,7 +19,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, refuse_links
 from curation.records import Fields, StepRun
 from curation.text.words import INSTALL, base
-from curation.work.manifest import Results, digests, is_current, read_manifest, run_step
+from curation.work.manifest import Results, is_current, run_step
 
 Advance = Callable[..., None]
 Tell = Callable[[str, int, int], None]
@@ -159,7 +159,7 @@ class Step:
         return {
             "algorithm": int(import_module(f"curation.{self.module}").ALGORITHM),
             "settings": orjson.loads(orjson.dumps(self.settings(campaign))),
-            "inputs": digests({campaign.relative(p): p for p in self.inputs(campaign)}),
+            "inputs": campaign.digests(self.inputs(campaign)),
         }
 
 
@@ -187,7 +187,7 @@ def _needs_now(campaign: Campaign, step: Step) -> tuple[Step, ...]:
 
 def last_run(campaign: Campaign, step: Step) -> StepRun | None:
     """How the step's last results came about, if there are any."""
-    return read_manifest(step.folder(campaign)).steps.get(step.name)
+    return campaign.manifest(step.folder(campaign)).steps.get(step.name)
 
 
 def current(campaign: Campaign, step: Step) -> bool:
@@ -211,7 +211,8 @@ def _is_current(campaign: Campaign, step: Step, state: Mapping[str, Any]) -> boo
     run, settings = last_run(campaign, step), state["settings"]
     if run and (gone := removed(run.settings, settings)):
         settings = {**settings, "versions": {**settings["versions"], **gone}}
-    return is_current(step.folder(campaign), step.name, **{**state, "settings": settings})
+    state, sha256 = {**state, "settings": settings}, campaign.digest
+    return is_current(run, step.folder(campaign), **state, sha256=sha256)
 
 
 def missing_packages(campaign: Campaign, step: Step) -> dict[str, str]:

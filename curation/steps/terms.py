@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, StrictInt, TypeAdapter, ValidationError
 
-from curation.campaign import SETTINGS, Campaign
+from curation.campaign import SETTINGS, Campaign, Dataset
 from curation.files import (
     CurationError,
     digest,
@@ -22,7 +22,6 @@ from curation.files import (
 )
 from curation.formats.tables import csv_text
 from curation.records import Count, Entity, Fields, Rejection, Term
-from curation.steps.read import read_items, read_terms
 from curation.steps.step import QUIET, Reporter, Step
 from curation.terms import select as stage
 from curation.terms import words
@@ -36,7 +35,7 @@ from curation.text.item_form import names
 from curation.text.rules import grouped, nfc, same_text
 from curation.text.times import now
 from curation.work.engine import Engine
-from curation.work.manifest import Results, read_manifest
+from curation.work.manifest import Results
 
 if TYPE_CHECKING:
     from curation.terms.dump import Scanned
@@ -120,15 +119,21 @@ def read_met(campaign: Campaign) -> list[Term]:
     return read_records(campaign.folder("terms") / "imported.jsonl", Term, missing_ok=True)
 
 
-def read_edits(campaign: Campaign) -> list[Edit]:
-    """The manual edits of terms; none if the file is missing or empty."""
-    from curation.rounds.tables.reading import read_rows
-    from curation.terms import edits
+def _edits_file(campaign: Campaign) -> Path:
+    return campaign.folder("terms") / "edits.csv"
 
-    path = campaign.folder("terms") / "edits.csv"
-    if not path.exists() or not read_bytes(path).strip():
-        return []
-    return edits.read_edits(read_rows(path), str(path))
+
+def _read_edits(campaign: Campaign) -> "tuple[Edit, ...]":
+    from curation.rounds.tables.reading import read_rows
+    from curation.terms.edits import read_edits
+
+    path = _edits_file(campaign)
+    data = read_bytes(path) if path.exists() else b""
+    return tuple(read_edits(read_rows(path, data=data), str(path))) if data.strip() else ()
+
+
+EDITS: "Dataset[tuple[Edit, ...]]" = Dataset("edits", lambda c: [_edits_file(c)], _read_edits)
+"""The manual edits of terms; none if the file is missing or empty."""
 
 
 def selection(campaign: Campaign, *, published: bool = False) -> Selection:
@@ -146,7 +151,7 @@ def selection(campaign: Campaign, *, published: bool = False) -> Selection:
         facts=read_facts(campaign),
         words=read_words(campaign, {} if published or campaign.round_names() else None),
         met=read_met(campaign),
-        edits=[e for e in read_edits(campaign) if e.domain in settings.domains],
+        edits=[e for e in campaign[EDITS] if e.domain in settings.domains],
         language=settings.campaign.language,
         settings=settings.terms,
         where=campaign.relative(campaign.folder("terms") / "edits.csv"),
@@ -508,7 +513,7 @@ def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
     results.lines("candidates.csv", [csv_text([CANDIDATE_COLUMNS, *rows]).encode()])
     results.records("targets.jsonl", selected.terms)
     results.records("rejected.jsonl", rejections)
-    edits = read_edits(campaign)
+    edits = campaign[EDITS]
     status = Counter[str](c.status for c in selected.candidates)
     met, domains = read_met(campaign), campaign.settings.domains
     return {
@@ -536,7 +541,7 @@ def edit_problems(campaign: Campaign) -> list[str]:
 def edits_are_new(campaign: Campaign) -> bool:
     """Whether ``edits.csv`` has changed since the last selection."""
     run, path = (
-        read_manifest(campaign.folder("terms")).steps.get("select"),
+        campaign.manifest(campaign.folder("terms")).steps.get("select"),
         campaign.folder("terms") / "edits.csv",
     )
     return run is None or run.inputs.get(campaign.relative(path)) != digest(path)
@@ -559,7 +564,7 @@ def _misspelt_domains(campaign: Campaign) -> list[Rejection]:
             where=f"{where} line {edit.line}",
             record=edit._asdict(),
         )
-        for edit in read_edits(campaign)
+        for edit in campaign[EDITS]
         if edit.domain not in domains
         and (near := difflib.get_close_matches(edit.domain, domains, 1))
     ]
@@ -567,10 +572,9 @@ def _misspelt_domains(campaign: Campaign) -> list[Rejection]:
 
 def domains_without_terms(campaign: Campaign) -> list[str]:
     """The domains that have no term, as of the last selection; none before the first."""
-    path = campaign.folder("terms") / "targets.jsonl"
-    if not path.exists():
+    if not (campaign.folder("terms") / "targets.jsonl").exists():
         return []
-    having = {term.domain for term in read_records(path, Term) if term.status == "kept"}
+    having = {term.domain for term in campaign.terms.values() if term.status == "kept"}
     return [domain for domain in campaign.settings.domains if domain not in having]
 
 
@@ -629,7 +633,7 @@ def outcome(campaign: Campaign) -> Outcome:
             | {name: status[name] for name in _FATES}
         )
     reasons = Counter(c.reason for c in candidates if c.reason and not c.alive)
-    items, renamed = read_items(campaign), [c for c in candidates if c.alive and c.names]
+    items, renamed = campaign.items, [c for c in candidates if c.alive and c.names]
     old = {c.text: ids for c in renamed if (ids := old_texts(c, items))}
     return Outcome(domains, fates, dict(reasons.most_common()), old, selected.notes)
 
@@ -667,10 +671,10 @@ def selection_warnings(campaign: Campaign, outcome: Outcome) -> list[str]:
 
 def items_that_need_old_texts(campaign: Campaign) -> list[str]:
     """The ids of items whose context names the target only by an old name or another spelling."""
-    renamed = {term.id: term for term in read_terms(campaign).values() if term.names}
+    renamed = {term.id: term for term in campaign.terms.values() if term.names}
     return [
         item.id
-        for item in (read_items(campaign) if renamed else ())
+        for item in (campaign.items if renamed else ())
         if (term := renamed.get(item.term))
         and not names(item.context, term.text)
         and any(names(item.context, name) for name in term.names)
@@ -702,7 +706,7 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[Fi
             f"no candidate {name!r}",
             f"did you mean {', '.join(near)}?" if near else "1-terms/candidates.csv lists them all",
         )
-    items = read_items(campaign)
+    items = campaign.items
     codes = languages(campaign)["languages"]
     return [
         story(candidate, selected, facts=known, items=items, languages=codes)

@@ -13,7 +13,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from curation import __version__
 from curation.files import (
     CurationError,
     beside,
@@ -28,6 +27,7 @@ from curation.files import (
 )
 from curation.records import Manifest, Record, StepRun
 from curation.text.times import now
+from curation.version import __version__
 
 MANIFEST = "manifest.json"
 SEGMENTS = "segments.json"
@@ -189,17 +189,30 @@ def _fix(folder: Path) -> str:
 
 
 def is_current(
-    folder: Path, step: str, *, algorithm: int, settings: dict[str, Any], inputs: dict[str, str]
+    run: StepRun | None,
+    folder: Path,
+    *,
+    algorithm: int,
+    settings: dict[str, Any],
+    inputs: dict[str, str],
+    sha256: Callable[[Path], str | None] = digest,
 ) -> bool:
     """Whether a step's last results are still valid.
 
     They are if inputs, settings and algorithm are the same and no result file was changed.
+
+    Args:
+        run: how they came about; None if there are none.
+        folder: where they are.
+        algorithm: the version of the step now.
+        settings: every setting that it reads, now.
+        inputs: the sha256 of every input now, by name.
+        sha256: gives that of a file.
     """
-    run = read_manifest(folder).steps.get(step)
     return (
         run is not None
         and (run.algorithm, run.settings, run.inputs) == (algorithm, settings, inputs)
-        and all(digest(folder / name) == sha for name, sha in run.outputs.items())
+        and all(sha256(folder / name) == sha for name, sha in run.outputs.items())
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import PRIVATE
+from curation.private import PRIVATE
 from curation.records import Decision, Item, Label, Task
 from support.desk import (
     Desk,

@@ -58,7 +58,7 @@ def test_the_links_for_annotators_are_printed_whole(
         exchanges_tables = can_train = False
 
         def publish(self, tasks: Any, asked: Any) -> Published:
-            round = round_files.read_round(open_campaign(desk.root), "w2")
+            round = open_campaign(desk.root).round("w2")
             return Published(round, address, sign_up)
 
     monkeypatch.setattr(running, "open_platform", lambda *_, **__: Server())

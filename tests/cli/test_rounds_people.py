@@ -348,7 +348,7 @@ def test_nothing_of_what_was_meant_or_who_wrote_leaves(many: Desk) -> None:
     secret = {i.id for i in items} | {a.id for i in items for a in i.associations}
     secret |= {str(i.writer) for i in items} | {f"writer-{n}@" for n in range(12)}
     secret |= {t.barred for t in tasks}
-    texts = pages.texts("en", many.rounds / "text.toml")
+    texts = pages.texts("en", pages.read_own("en", many.rounds / "text.toml"))
     data = json.dumps([pages.task_data(t, "validation", texts=texts) for t in tasks])
     form = pages.config("validation", texts) + pages.instruction("validation", texts)
     table, page = (

@@ -12,7 +12,7 @@ from curation.campaign import open_campaign
 from curation.files import CurationError
 from curation.rounds.people import pseudonyms, read_key
 from curation.rounds.platforms.interface import Platform, Submission
-from curation.steps.rounds import crowd, round_files
+from curation.steps.rounds import crowd
 from support.commands import set_to
 from support.desk import Desk
 
@@ -291,7 +291,7 @@ def test_bonuses_are_listed_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) ->
     says = "an earlier study of round v pays 0.3, this one 0.6"
     assert says in desk.refused("rounds", "study", "v", "--id", "s2")
     assert made.studies == ["s1"]
-    assert round_files.read_round(open_campaign(desk.root), "v").reward == 0.3
+    assert open_campaign(desk.root).round("v").reward == 0.3
     first = desk.say("rounds", "approve", "v", "--bonus")
     # 4 * 0.15 - 0.30, and 2 * 0.15, and 1 * 0.15.
     file = desk.rounds / "bonus-v-1.csv"

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign, protect
+from curation.campaign import Campaign
+from curation.private import protect
 from support.places import Place
 
 Run = Callable[..., Any]

@@ -137,7 +137,7 @@ def test_the_words_for_the_gap_are_no_words_of_a_sentence() -> None:
 
 def test_a_campaigns_own_texts_stand_in_key_by_key(tmp_path: Path) -> None:
     path = own(tmp_path, '[review]\nkeep = "Hold"\nrules = ["One."]\n[study]\nlicence = "CC0"')
-    said = pages.texts("en", path, study={"licence": "MIT", "contact": "me"})
+    said = pages.texts("en", pages.read_own("en", path), study={"licence": "MIT", "contact": "me"})
     assert said["review"]["keep"] == "Hold"
     assert said["review"]["rules"] == ["One."]
     assert said["review"]["drop"] == ENGLISH["review"]["drop"]
@@ -147,7 +147,7 @@ def test_a_campaigns_own_texts_stand_in_key_by_key(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_or_a_variety_of_a_language_changes_nothing(tmp_path: Path) -> None:
-    assert pages.texts("en", tmp_path / "text.toml") == ENGLISH_TEXTS
+    assert pages.texts("en", pages.read_own("en", tmp_path / "text.toml")) == ENGLISH_TEXTS
     assert pages.texts("en-GB", None) == ENGLISH_TEXTS
 
 
@@ -188,16 +188,16 @@ def test_what_nobody_said_of_the_study_is_left_out_and_named() -> None:
 )
 def test_a_wrong_text_is_named_with_a_fix(tmp_path: Path, text: str, says: str, fixes: str) -> None:
     with fails(says, "text.toml", fix=fixes):
-        pages.texts("en", own(tmp_path, text))
+        pages.texts("en", pages.read_own("en", own(tmp_path, text)))
 
 
 def test_another_language_needs_every_text(tmp_path: Path) -> None:
     with fails("no texts in the language 'sw' are shipped", fix="curation rounds texts sw"):
         pages.texts("sw", None)
     with fails("consent.box", fix="curation rounds texts sw --to FILE") as caught:
-        pages.texts("sw", own(tmp_path, toml({"review": ENGLISH["review"]})))
+        pages.texts("sw", pages.read_own("sw", own(tmp_path, toml({"review": ENGLISH["review"]}))))
     assert "review.keep" not in caught.value.what
-    said = pages.texts("sw", own(tmp_path, toml(marked())))
+    said = pages.texts("sw", pages.read_own("sw", own(tmp_path, toml(marked()))))
     assert said["review"]["keep"] == "«review.keep»"
 
 
@@ -210,13 +210,17 @@ def test_the_consents_version_follows_its_text(tmp_path: Path) -> None:
     assert pages.consent_version(pages.texts("en", None)) == plain
     texts = ('lines = ["Other."]', 'box = "Yes"', 'version = "2"', '[study]\ncontact = "me"')
     changed = [
-        pages.consent_version(pages.texts("en", own(tmp_path, f"[consent]\n{text}")))
+        pages.consent_version(
+            pages.texts("en", pages.read_own("en", own(tmp_path, f"[consent]\n{text}")))
+        )
         for text in texts
     ]
     assert len({plain, *changed}) == 5
     assert changed[2] == "2" + plain[1:]
     same = own(tmp_path, '[instruction]\npay = ["5 €"]\n[review]\nkeep = "Hold"')
-    assert pages.consent_version(pages.texts("en", same)) == plain, "it is no part of the consent"
+    assert pages.consent_version(pages.texts("en", pages.read_own("en", same))) == plain, (
+        "it is no part of the consent"
+    )
 
 
 def test_the_consent_can_be_kept_as_it_was_read() -> None:
@@ -261,7 +265,9 @@ def test_a_forms_choices_are_the_values_of_its_answers() -> None:
 
 @pytest.mark.parametrize("kind", ROUND_KINDS)
 def test_every_word_of_a_form_comes_from_the_texts(kind: RoundKind, tmp_path: Path) -> None:
-    root = ET.fromstring(pages.config(kind, pages.texts("en", own(tmp_path, toml(marked())))))
+    root = ET.fromstring(
+        pages.config(kind, pages.texts("en", pages.read_own("en", own(tmp_path, toml(marked())))))
+    )
     for element in root.iter():
         words = [element.attrib.get(name, "") for name in SEEN]
         words += [] if element.tag == "Style" else [element.text or "", element.tail or ""]
@@ -273,7 +279,7 @@ def test_every_word_of_a_form_comes_from_the_texts(kind: RoundKind, tmp_path: Pa
 def test_every_text_is_read_somewhere(tmp_path: Path) -> None:
     marks = marked()
     marks["consent"]["lines"].append("{typing}")
-    said = pages.texts("en", own(tmp_path, toml(marks)), typing=True)
+    said = pages.texts("en", pages.read_own("en", own(tmp_path, toml(marks))), typing=True)
     task = Task(id="t", term="x", domain="d", target="x", wanted=1)
     outputs = [json.dumps(pages.task_data(task, "review", texts=said), ensure_ascii=False)]
     outputs += [f(kind, said) for f in (pages.config, pages.instruction) for kind in ROUND_KINDS]
@@ -336,7 +342,7 @@ def test_stars_make_bold_and_italics() -> None:
 
 
 def test_a_script_from_right_to_left_turns_form_and_instructions(tmp_path: Path) -> None:
-    said = pages.texts("en", own(tmp_path, '[page]\ndirection = "rtl"'))
+    said = pages.texts("en", pages.read_own("en", own(tmp_path, '[page]\ndirection = "rtl"')))
     assert "direction: rtl" in pages.config("validation", said)
     assert pages.instruction("validation", said).startswith('<div dir="rtl">')
 
@@ -407,8 +413,11 @@ def test_a_review_offers_terms_and_another() -> None:
 def test_table_texts_are_in_the_campaigns_language_and_can_be_changed(tmp_path: Path) -> None:
     path = own(tmp_path, toml(marked()) + '\n[heading]\nannotator = "Jina"\n')
     for language, label in (("id", "Label teks 1"), ("sw", "Label 1")):
-        said = pages.texts(language, path)
+        said = pages.texts(language, pages.read_own(language, path))
         assert said["heading"]["annotator"] == "Jina"
         assert said["heading"]["label_1"] == label
     with fails("heading.anotator: no such text"):
-        pages.texts("id", own(tmp_path, toml(marked()) + '\n[heading]\nanotator = "x"\n'))
+        pages.texts(
+            "id",
+            pages.read_own("id", own(tmp_path, toml(marked()) + '\n[heading]\nanotator = "x"\n')),
+        )

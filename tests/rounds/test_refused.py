@@ -135,7 +135,7 @@ DATA = {"t1": {**BAKER, "context": "c", "text_1": "a", "text_2": "b", "text_3": 
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("language", languages())
 def test_every_language_is_shown_and_read_back(language: str, plain: bool) -> None:
-    texts = {**pages.texts("en", Path("none")), **shipped_texts(language)}
+    texts = {**pages.texts("en", pages.read_own("en", Path("none"))), **shipped_texts(language)}
     words = round_words(texts)
     how: dict[str, Any] = {"agreed": "", "consent": True, "plain": plain}
     columns, (row,) = module.refused_sheet([ANSWER], DATA, ROUND, texts, **how)
@@ -158,7 +158,7 @@ def test_every_language_is_shown_and_read_back(language: str, plain: bool) -> No
 
 
 def test_a_text_that_is_too_long_is_said_to_be() -> None:
-    texts = {**pages.texts("en", Path("none")), **shipped_texts("en")}
+    texts = {**pages.texts("en", pages.read_own("en", Path("none"))), **shipped_texts("en")}
     long = {"codes": ("bad_value",), "details": ("'stereotype' has more than 10,000 characters",)}
     answer = ANSWER._replace(row={"annotator": "Ann", "stereotype": "x" * 10_001}, **long)
     writing = ROUND.model_copy(update={"kind": "intrasentence"})

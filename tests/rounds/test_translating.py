@@ -48,19 +48,22 @@ def test_an_unfinished_one_names_the_texts_that_are_missing(tmp_path: Path) -> N
     text = skeleton("sw")
     said = f"text.toml, {', '.join(needed[:20])} and {len(needed) - 20} more: they are empty"
     with fails(said, fix="write each text"):
-        pages.texts("sw", written(tmp_path, text))
+        pages.texts("sw", pages.read_own("sw", written(tmp_path, text)))
     filled = text.replace('""', '"Neno"').replace("= []", '= ["neno"]')
     filled = filled.replace('term = "Neno" # Term\n', 'term = ""\n', 1)
     filled = filled.replace('unknown = "Neno" # Hardly anybody here knows it', "", 1)
     with fails("text.toml, review.term: it is empty"):
-        pages.texts("sw", written(tmp_path, filled))
+        pages.texts("sw", pages.read_own("sw", written(tmp_path, filled)))
     with fails("text.toml: no review.unknown", fix="curation rounds texts sw --to FILE"):
-        pages.texts("sw", written(tmp_path, filled.replace('term = ""', 'term = "Neno"')))
+        pages.texts(
+            "sw",
+            pages.read_own("sw", written(tmp_path, filled.replace('term = ""', 'term = "Neno"'))),
+        )
 
 
 def test_one_that_is_filled_in_is_used(tmp_path: Path) -> None:
     text = skeleton("sw").replace('""', '"Neno"').replace("= []", '= ["neno"]')
-    texts = pages.texts("sw", written(tmp_path, text))
+    texts = pages.texts("sw", pages.read_own("sw", written(tmp_path, text)))
     assert texts["review"]["term"] == texts["heading"]["term"] == "Neno"
     assert len(texts["review"]["rules"]) == len(ENGLISH["review"]["rules"])
     assert not pages.unread("sw", texts)
@@ -69,13 +72,15 @@ def test_one_that_is_filled_in_is_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize("language", languages())
 def test_a_variety_of_a_shipped_language_is_filled_in(language: str, tmp_path: Path) -> None:
     path = written(tmp_path, skeleton(f"{language}-XX"))
-    assert pages.texts(f"{language}-XX", path) == pages.texts(language, None)
+    assert pages.texts(f"{language}-XX", pages.read_own(f"{language}-XX", path)) == pages.texts(
+        language, None
+    )
     assert ("[prompts]" in path.read_text("utf-8")) == (language != "en")
 
 
 def test_a_near_language_is_filled_in_on_request(tmp_path: Path) -> None:
     path = written(tmp_path, skeleton("ms", like="id"))
-    assert pages.texts("ms", path)["writing"]["blank"] == "RUMPANG"
+    assert pages.texts("ms", pages.read_own("ms", path))["writing"]["blank"] == "RUMPANG"
 
 
 def test_its_prompts_are_those_of_a_file_of_prompts(tmp_path: Path) -> None:
@@ -91,7 +96,7 @@ def test_its_prompts_are_those_of_a_file_of_prompts(tmp_path: Path) -> None:
     own = written(tmp_path, f'[study]\ncontact = "a"\n\n[prompts]\n{body}')
     prompts, expected = read_prompts(own), read_prompts(english)
     assert (prompts.sha256, prompts.answers) == (expected.sha256, expected.answers)
-    assert pages.texts("en", own)["study"]["contact"] == "a"
+    assert pages.texts("en", pages.read_own("en", own))["study"]["contact"] == "a"
     wrong = body.replace("[[prompts.intersentence]]", "[[prompts.intersentense]]", 1)
     with fails("text.toml, intersentense: there is no such key"):
         read_prompts(written(tmp_path, f"[prompts]\n{wrong}"))

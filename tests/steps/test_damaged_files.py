@@ -66,7 +66,7 @@ def test_answers_that_were_asked_for(campaign: Campaign, answers: Any) -> None:
 def test_a_record_of_other_files_than_raw_answers(campaign: Campaign, name: str) -> None:
     write(campaign.folder("rounds") / "segments.json", {name: "0" * 64})
     with fails("segments.json: is damaged"):
-        read.known_segments(campaign)
+        campaign[read.KNOWN_SEGMENTS]
 
 
 @pytest.mark.parametrize("content", [[], {}, {"key": "x"}, {"key": 5}])

@@ -16,7 +16,6 @@ from curation.files import read_records
 from curation.records import Dealing, Flag
 from curation.rounds.answers.archive import Sent
 from curation.rounds.tables.reading import read_rows
-from curation.steps import read
 from curation.steps.people import _without_quotes, decide_on_person
 from curation.steps.rounds.round_files import read_words
 from curation.steps.rounds.running import close_round, top_up_round
@@ -65,7 +64,7 @@ def test_answers_in_the_words_of_a_campaigns_own_texts(here: Validating) -> None
         task | {"Jina lako": who, "Ukweli?": yes} for who, yes in (("v1", "Ndiyo"), ("v2", None))
     )
     assert (came.counts, came.refused) == ({"new": 2, "known": 0}, {})
-    values = read.read_labels(open_campaign(here.campaign.root))["value"]
+    values = open_campaign(here.campaign.root).labels["value"]
     golds = ("stereotype", "anti-stereotype", "unrelated")
     assert values.value_counts().to_dict() == dict.fromkeys(golds, 2)
     assert [flag.flag for flag in read_records(here.files / "flags.jsonl", Flag)] == ["objective"]

@@ -13,10 +13,9 @@ from curation.rounds.answers.archive import Sent
 from curation.rounds.tables.reading import read_rows
 from curation.steps.importing import import_answers, import_stereoset
 from curation.steps.people import _without_quotes
-from curation.steps.read import read_items, read_labels
 from curation.steps.rounds.running import _append
 from curation.steps.rounds.sheets import read_answers
-from curation.steps.terms import read_edits
+from curation.steps.terms import EDITS
 from support.books import book
 from support.expected import fails
 from support.validating import Validating
@@ -72,7 +71,7 @@ def test_an_odd_row_is_refused_alone(campaign: Campaign, tmp_path: Path) -> None
     assert [r.detail.split(" ")[0] for r in refused] == [
         "'domain'", "'target'", "'annotator'", "submitted_at", "'stereotype'",
     ]  # fmt: skip
-    assert read_items(campaign)[0].submitted_at == "2026-03-14T10:22:05.000Z"
+    assert campaign.items[0].submitted_at == "2026-03-14T10:22:05.000Z"
     again = import_answers(campaign, tmp_path / "table.csv")
     assert (again.added, again.known, again.items) == (0, 6, 1)
 
@@ -80,7 +79,7 @@ def test_an_odd_row_is_refused_alone(campaign: Campaign, tmp_path: Path) -> None
 def test_dates_are_read_as_an_option_or_a_row_says(campaign: Campaign, tmp_path: Path) -> None:
     path = table(tmp_path, HEAD + ITEM.format("3/4/2026 10:22"))
     import_answers(campaign, path, dates="day-first")
-    assert read_items(campaign)[0].submitted_at == "2026-04-03T10:22:00.000Z"
+    assert campaign.items[0].submitted_at == "2026-04-03T10:22:00.000Z"
     table(tmp_path, path.read_text("utf-8") + ITEM.format("14/4/2026").replace("early", "soon"))
     assert import_answers(campaign, path).known == 1  # settled by the second row: the same answer
 
@@ -141,7 +140,7 @@ def test_a_workbook_is_archived_as_its_csv_would_be(here: Validating) -> None:
     csv = table(here.folder, "".join(",".join(map(str, row)) + "\n" for row in (head, answer)))
     for path, new, known in ((xlsx, 2, 0), (xlsx, 0, 2), (csv, 0, 1)):
         assert here.bring(path).counts == {"new": new, "known": known}
-    assert sorted(read_labels(here.campaign)["value"]) == sorted(said)
+    assert sorted(here.campaign.labels["value"]) == sorted(said)
     refused = read_records(here.files / "rejected.jsonl", Rejection)
     assert {(rejection.code, rejection.record["label_1"]) for rejection in refused} == {
         ("second_answer", "stereotype")  # the copied row
@@ -180,4 +179,4 @@ def test_a_line_that_is_added_to_the_edits_is_safe_and_read_back(campaign: Campa
     edit = {"domain": "profession", "term": "nurse", "action": "rename", "into": "=1+1"}
     _append(campaign, ("domain", "term", "action", "into"), [edit])
     assert path.read_text("utf-8").splitlines()[-1] == "nurse;rename;profession;'=1+1"
-    assert read_edits(campaign)[-1].into == "=1+1"
+    assert campaign[EDITS][-1].into == "=1+1"

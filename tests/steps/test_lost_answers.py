@@ -8,7 +8,6 @@ import orjson
 import pytest
 
 from curation.campaign import Campaign, open_campaign
-from curation.steps import read
 from curation.steps.importing import import_answers
 from curation.steps.pipeline import bring_up_to_date
 from support.answers import Row, written
@@ -25,7 +24,7 @@ class Labelled:
         self.record = campaign.folder("rounds") / "segments.json"
         self.manifest = campaign.folder("rounds") / "manifest.json"
         self.bring(folder / "w.jsonl", "main", written(item_id=None))
-        (item,) = read.read_items(self.campaign)
+        (item,) = self.campaign.items
         rows = [
             {"item_id": item.id, "annotator": f"v{n}", "association": a.id, "label": "stereotype"}
             for n in range(3)
@@ -45,7 +44,7 @@ class Labelled:
             bring_up_to_date(self.campaign, "answers")
 
     def check_labels(self) -> None:
-        assert len(read.read_labels(self.campaign)) == 9
+        assert len(self.campaign.labels) == 9
 
     def check_lost(self) -> None:
         """With a segment gone nothing runs, and with it there everything does."""

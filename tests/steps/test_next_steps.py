@@ -426,7 +426,7 @@ def test_opening_that_was_interrupted(forked: Any, tmp_path: Path) -> None:
     campaign = Campaign(desk)
     desk.open("intrasentence", "w")
     opened = open_campaign(desk.root)
-    round = round_files.read_round(opened, "w").model_copy(update={"state": "planned"})
+    round = opened.round("w").model_copy(update={"state": "planned"})
     round_files.write_round(opened, round)
     campaign.at("opening a round was interrupted")
     desk.does(*campaign.line().split("curation ")[1].split())

@@ -16,7 +16,6 @@ from curation.records import Decision, Person
 from curation.release.folder import read_version
 from curation.steps.importing import import_answers, import_stereoset
 from curation.steps.pipeline import bring_up_to_date
-from curation.steps.read import read_items, read_labels
 from curation.steps.rounds.quality import read_groups
 from curation.steps.rounds.sheets import import_tables
 from support import catsets
@@ -100,7 +99,7 @@ def test_of_two_rows_with_one_annotation_id_the_last_change_counts(
 def test_a_column_of_the_exact_name_goes_before_other_names(item: Campaign, tmp_path: Path) -> None:
     row = annotation(1, 5, "unrelated") | {"submitted_at": "2026-03-04T10:00:00Z"}
     bring(item, tmp_path / "min.json", row)
-    assert {*read_labels(item)["submitted_at"]} == {"2026-03-04T10:00:00.000Z"}
+    assert {*item.labels["submitted_at"]} == {"2026-03-04T10:00:00.000Z"}
 
 
 # --- columns that are not used
@@ -142,8 +141,8 @@ def test_a_rounds_import_names_them_too_but_not_those_of_its_own_table(
 
 def only_value(campaign: Campaign) -> list[str]:
     """The labels of the only item in the order of its associations, as one person gave them."""
-    (item,) = read_items(campaign)
-    values = dict(read_labels(campaign)[["association", "value"]].itertuples(index=False))
+    (item,) = campaign.items
+    values = dict(campaign.labels[["association", "value"]].itertuples(index=False))
     return [values[association.id] for association in item.associations]
 
 
@@ -168,7 +167,7 @@ def test_mechanical_turks_table_of_labels_is_read(item: Campaign, tmp_path: Path
     }  # fmt: skip
     for row, seen in ((plain, 3), (apart, 6)):
         assert not bring(item, tmp_path / "turk.json", row).rejected
-        labels = read_labels(item)
+        labels = item.labels
         assert len(labels) == seen
         assert only_value(item) == LABELS
     assert {*labels["submitted_at"]} == {"2026-03-02T10:00:00.000Z"}
@@ -207,7 +206,7 @@ def test_potatos_instance_is_the_task_in_a_round(campaign: Campaign, tmp_path: P
     here = Validating(campaign, tmp_path)
     answers = [POTATO | {"instance_id": here.task, "consent": here.round.consent}]
     assert here.bring(answers).counts == {"new": 1, "known": 0}
-    assert sorted(read_labels(campaign)["value"]) == sorted(LABELS)
+    assert sorted(campaign.labels["value"]) == sorted(LABELS)
 
 
 def test_a_list_of_one_is_its_label(item: Campaign, tmp_path: Path) -> None:
@@ -238,7 +237,7 @@ def test_qualtrics_rows_of_headings_are_no_answers(
     done = bring(campaign, path if kind == "csv" else book(path, *rows), reporter=heard)
     assert (done.rows, done.items, done.rejected) == (1, 1, {})
     assert [person.answers for person in people_of(campaign)] == [1]
-    assert read_items(campaign)[0].submitted_at == "2026-03-02T10:00:00.000Z"
+    assert campaign.items[0].submitted_at == "2026-03-02T10:00:00.000Z"
     assert heard.warnings == []
 
 
@@ -302,7 +301,7 @@ def test_a_column_for_each_rater_is_read_after_the_line_that_the_error_shows(
     assert [note.partition(": ")[2] for note in heard.notes] == ["columns that are not used: note"]
     # The writer, Budi and Ana.
     assert sorted(person.answers for person in people_of(item)) == [1, 2, 3]
-    assert sorted(read_labels(item)["value"]) == sorted([*LABELS, "unrelated", "unrelated"])
+    assert sorted(item.labels["value"]) == sorted([*LABELS, "unrelated", "unrelated"])
     assert bring(item, tmp_path / "team.toml").added == 0
 
 
@@ -369,7 +368,7 @@ def test_an_object_where_a_label_is_expected_is_named_and_the_fix_works(
     columns.append(caught.value.fix.partition("[columns] ")[2])
     assert columns[1] == 'human_id = "rater"'
     assert import_stereoset(campaign, write()).labels == 3
-    assert {*read_labels(campaign)["annotator"]} == {"p1"}
+    assert {*campaign.labels["annotator"]} == {"p1"}
     assert [cat.associations[0].gold for cat in read_cats(mapping)] == ["stereotype"]
 
 

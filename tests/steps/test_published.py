@@ -14,7 +14,6 @@ from curation.settings import CampaignSettings, DecisionSettings, ReleaseSetting
 from curation.steps.decisions import agreement_report, kept_without_votes
 from curation.steps.importing import Import, import_stereoset
 from curation.steps.pipeline import bring_up_to_date, read_status
-from curation.steps.read import read_items
 from curation.steps.source import gold_source
 from support.commands import set_to
 from support.expected import fails
@@ -174,7 +173,7 @@ def test_an_odd_gold_label_is_told(trusting: Campaign, value: Any, shown: str) -
     assert shown in detail
     assert detail.endswith("of i1-0 is not a label; it is left out")
     assert len(detail) < 200
-    (one,) = read_items(trusting)
+    (one,) = trusting.items
     assert [a.published_gold for a in one.associations] == [None, *GOLDS[1:]]
     run(trusting, "filter")
     assert decided(trusting) == {"i1": (False, "too_few_labels")}

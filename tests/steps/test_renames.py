@@ -16,7 +16,6 @@ from curation.settings import CampaignSettings, DomainSettings, Settings, TermSe
 from curation.steps import terms
 from curation.steps.importing import import_answers
 from curation.steps.pipeline import bring_up_to_date, read_status
-from curation.steps.read import read_items, read_terms
 from curation.steps.terms import selection
 
 ITEMS = {
@@ -86,8 +85,8 @@ class Course:
         assert not any("cannot run" in step.state for step in read_status(self.campaign).steps)
         if not self.campaign.round_names():
             return {}
-        kept = read_terms(self.campaign)
-        return {item.id: kept[item.term].text for item in read_items(self.campaign)}
+        kept = self.campaign.terms
+        return {item.id: kept[item.term].text for item in self.campaign.items}
 
 
 @pytest.fixture
@@ -110,7 +109,7 @@ def test_any_order_of_renames_merges_and_imports_works(tmp_path: Path, seed: int
                 course.edit(f"{term},{action},{into if action in ('rename', 'merge') else ''}")
     course.bring(draw.choice(TEXTS))
     assert len(course.look()) == course.rows
-    kept = [*read_terms(course.campaign).values()]
+    kept = [*course.campaign.terms.values()]
     texts = [term.text for term in kept]
     assert len({*texts}) == len({term.id for term in kept}) == len(kept)
     others = Counter(name for term in kept for name in {*term.names} - {*texts})
@@ -163,13 +162,13 @@ def test_a_rename_to_a_term_that_answers_made_is_reported(course: Course) -> Non
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_terms_that_swap_their_texts_keep_their_ids(course: Course) -> None:
     course.bring("aktris")
-    before = {term.text: term.id for term in read_terms(course.campaign).values()}
+    before = {term.text: term.id for term in course.campaign.terms.values()}
     course.edit("aktris,rename,guru")
     course.edit("guru,rename,aktris")
     for text in ("aktris", "guru"):
         course.bring(text)
         course.look()
-        after = {term.text: term.id for term in read_terms(course.campaign).values()}
+        after = {term.text: term.id for term in course.campaign.terms.values()}
         assert (after["aktris"], after["guru"]) == (before["guru"], before["aktris"])
 
 

@@ -80,7 +80,7 @@ def _biases(path: Path) -> object:
 
 def _texts(path: Path) -> object:
     """A campaign's own texts; whatever they are, each column is read as what it is."""
-    texts = pages.texts("en", path)
+    texts = pages.texts("en", pages.read_own("en", path))
     words = round_words(texts)
     for kind in ROUND_KINDS:
         shown = columns(kind, texts, consent="1-abcdef", personal=False)

@@ -11,7 +11,6 @@ from curation.campaign import Campaign, open_campaign
 from curation.files import read_records
 from curation.records import Task
 from curation.steps.importing import import_answers
-from curation.steps.rounds.round_files import read_round
 from curation.steps.rounds.running import open_round
 from curation.steps.rounds.sheets import export_round, import_tables
 from support.desk import STUDY
@@ -52,7 +51,7 @@ class Validating:
         """The tables of an export into a folder."""
         campaign = open_campaign(self.campaign.root)
         with campaign.lock():
-            exported = export_round(campaign, read_round(campaign, "v"), self.folder / to, **how)
+            exported = export_round(campaign, campaign.round("v"), self.folder / to, **how)
         return [path for path, _ in exported.tables]
 
     def people(self, *people: str) -> Path:

@@ -28,14 +28,14 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_a_step_leaves_its_results_and_how_they_came_about(tmp_path: Path) -> None:
     folder = tmp_path / "3"
-    assert not is_current(tmp_path, "step", **STATE)  # never run
-    assert not is_current(folder, "step", **STATE)
+    assert not is_current(read_manifest(tmp_path).steps.get("step"), tmp_path, **STATE)  # never run
+    assert not is_current(read_manifest(folder).steps.get("step"), folder, **STATE)
     run = run_step(folder, "step", work, **STATE)
     assert list(files(folder)) == ["deep/two.json", "manifest.json", "one.txt"]
     assert run == read_manifest(folder).steps["step"]
     assert (run.outputs["one.txt"], run.counts) == (ABC, {"in": 2, "out": 2})
     assert (run.settings, run.inputs) == (STATE["settings"], STATE["inputs"])
-    assert is_current(folder, "step", **STATE)
+    assert is_current(read_manifest(folder).steps.get("step"), folder, **STATE)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_step_leaves_its_results_and_how_they_came_about(tmp_path: Path) -> No
 )
 def test_any_change_makes_it_out_of_date(tmp_path: Path, change: dict[str, Any]) -> None:
     run_step(tmp_path, "step", work, **STATE)
-    assert not is_current(tmp_path, "step", **(STATE | change))
+    assert not is_current(read_manifest(tmp_path).steps.get("step"), tmp_path, **(STATE | change))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_any_change_makes_it_out_of_date(tmp_path: Path, change: dict[str, Any])
 def test_a_lost_or_damaged_result_makes_it_out_of_date(tmp_path: Path, harm: Any) -> None:
     run_step(tmp_path, "step", work, **STATE)
     harm(tmp_path / "one.txt")
-    assert not is_current(tmp_path, "step", **STATE)
+    assert not is_current(read_manifest(tmp_path).steps.get("step"), tmp_path, **STATE)
 
 
 def test_a_step_that_fails_leaves_the_last_results_and_nothing_hidden(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_folder_appears_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     run = run_step(tmp_path, "step", into_a_folder, **STATE)
     assert list(files(tmp_path)) == ["manifest.json", "v1/deep/two.txt", "v1/one.txt"]
     assert run.outputs == {"v1/deep/two.txt": ABC, "v1/one.txt": ABC}
-    assert is_current(tmp_path, "step", **STATE)
+    assert is_current(read_manifest(tmp_path).steps.get("step"), tmp_path, **STATE)
 
 
 def test_a_folder_that_exists_only_gets_what_it_lacks(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_steps_share_a_folder(tmp_path: Path) -> None:
     run_step(tmp_path, "b", work, **STATE)
     run_step(tmp_path, "a", lambda results: {}, **STATE)
     assert list(read_manifest(tmp_path).steps) == ["a", "b"]
-    assert is_current(tmp_path, "b", **STATE)
+    assert is_current(read_manifest(tmp_path).steps.get("b"), tmp_path, **STATE)
 
 
 @pytest.mark.parametrize(

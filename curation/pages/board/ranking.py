@@ -10,12 +10,12 @@ from datetime import date
 from itertools import chain
 from operator import itemgetter
 
-from curation import __version__
 from curation.files import dump_line
 from curation.pages.board import log
 from curation.pages.board.about import BoardSettings, SetFacts
 from curation.pages.board.log import Entry
 from curation.records import Fields
+from curation.version import __version__
 
 IDEAL = {"lms": 100.0, "ss": 50.0, "icat": 100.0}
 """What an ideal model would have (ACL §5.3)."""

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from curation.files import CurationError, read_text, shipped
-from curation.formats.toml_files import CONTROL, comment, line_of, read_toml, toml_key
+from curation.formats.toml_files import (
+    CONTROL,
+    comment,
+    line_of,
+    parsed_toml,
+    read_form,
+    read_toml,
+    toml_key,
+)
 from curation.release.facts import Author, Hub, Part, Statement
 from curation.text.wording import did_you_mean
 
@@ -117,14 +125,14 @@ def with_new_questions(text: str) -> str:
 
 
 def read_statement(path: Path) -> Statement:
-    """Read a ``statement.toml``.
+    """Read a ``statement.toml``; if it is missing or empty, all questions are open.
 
     Raises:
         CurationError: the file is not TOML; a key is unknown or has the wrong type; or an address,
             a DOI or an ORCID does not have its form. The message names line and key.
     """
-    content = read_toml(path, fix="put each text between quotes; " + _DOCS)
-    text = read_text(path)
+    text = read_form(path)
+    content = parsed_toml(text, path, fix="put each text between quotes; " + _DOCS)
 
     def error(keys: Sequence[Any], what: str, fix: str) -> CurationError:
         names = ".".join(str(k + 1) if isinstance(k, int) else toml_key(str(k)) for k in keys)

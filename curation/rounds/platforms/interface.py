@@ -37,7 +37,7 @@ class RoundAccess(Protocol):
     def texts(self) -> dict[str, Any]:
         """Every string that annotators see."""
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> Sequence[Task]:
         """The round's tasks, as they are on disk now."""
 
     def task_data(self, tasks: Sequence[Task]) -> list[dict[str, Any]]:

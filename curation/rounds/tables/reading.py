@@ -26,7 +26,7 @@ from openpyxl.worksheet.cell_range import CellRange
 from openpyxl.xml.constants import ARC_STYLE, REL_NS, SHEET_MAIN_NS
 from openpyxl.xml.functions import fromstring
 
-from curation.files import CurationError, open_input, parsed_json, read_text
+from curation.files import CurationError, decoded, open_input, parsed_json, read_text
 from curation.formats.packed import CUT_OFF, DAMAGE, HEAD, WORKBOOK, kind_of
 from curation.formats.table_words import Words
 from curation.formats.tables import (
@@ -69,8 +69,12 @@ FIXES = {
 """What to do with a file that may contain a table."""
 
 
-def is_workbook(path: Path) -> bool:
+def is_workbook(path: Path, data: bytes | None = None) -> bool:
     """Whether a file is an .xlsx workbook, whatever its name is.
+
+    Args:
+        path: the file.
+        data: its bytes, if they are read already.
 
     Raises:
         CurationError: it is missing, is a damaged archive, or is another kind of file that is not
@@ -83,8 +87,11 @@ def is_workbook(path: Path) -> bool:
             "a note of a spreadsheet program that has the table open",
             "save the table, close the program, and name the table",
         )
-    with open_input(path) as file:
-        head = file.read(HEAD)
+    if data is None:
+        with open_input(path) as file:
+            head = file.read(HEAD)
+    else:
+        head = data[:HEAD]
     kind = kind_of(path, head)
     if kind == CUT_OFF:
         raise damaged(path, "it is cut off, or is not an archive")
@@ -148,7 +155,7 @@ def read_table(
 
 
 def read_rows(
-    path: Path, warn: Callable[[str], None] | None = None
+    path: Path, warn: Callable[[str], None] | None = None, *, data: bytes | None = None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a workbook, a CSV or a JSONL file with their row or line numbers.
 
@@ -163,21 +170,22 @@ def read_rows(
         path: the file; its content says what it is, and not its name.
         warn: gets warnings of what is not read of a workbook. Without it, a second sheet with
             data is an error.
+        data: its bytes, if they are read already.
 
     Raises:
         CurationError: the file cannot be read, is empty, has no header, has a column twice or too
             many columns; a line is not a JSON object or cannot be kept; or a spreadsheet program
             changed answers in a workbook. The error names file and line, or sheet and cell.
     """
-    if is_workbook(path):
+    if is_workbook(path, data):
         table = _read_workbook(path, warn, None)
         yield from zip(table.place.numbers, table.rows, strict=True)
     else:
-        yield from _text_rows(path)
+        yield from _text_rows(path, data)
 
 
-def _text_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    text = read_text(path)
+def _text_rows(path: Path, data: bytes | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    text = read_text(path) if data is None else decoded(data, path)
     first = text.lstrip()[:1]
     if first == "[":
         yield from _checked(path, "row", enumerate(_json_list(text, path), 1))

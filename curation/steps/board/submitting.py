@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from curation import __version__
 from curation.files import dump_json, read_bytes, read_records, writing
 from curation.models.rules import rules_for
 from curation.models.scoring import ModelSpec, identify
@@ -19,6 +18,7 @@ from curation.steps.board.checking import association_ids, public_cats
 from curation.steps.board.folder import Board
 from curation.steps.step import QUIET, Reporter
 from curation.text.wording import amount
+from curation.version import __version__
 
 
 def submit_model(

@@ -47,15 +47,15 @@ def hides(campaign: Campaign) -> bool:
     built = (
         place.version
         for place in history.built
-        if place.is_sealed or _facts_of(place.folder).get("hidden")
+        if place.is_sealed or _facts_of(campaign, place.folder).get("hidden")
     )
     is_secret = any(not history.revealed(version) for version in (*history.files, *built))
     return bool(campaign.settings.release.hide) or is_secret
 
 
-def _facts_of(folder: Path) -> Mapping[str, Any]:
+def _facts_of(campaign: Campaign, folder: Path) -> Mapping[str, Any]:
     path = folder / FACTS
-    content = read_json(path) if path.is_file() else {}
+    content = campaign.once(path, [path], lambda: read_json(path) if path.is_file() else {})
     return content if isinstance(content, dict) else {}
 
 
@@ -102,7 +102,7 @@ def settings(
         "state": state.numbers(campaign, pipeline, hidden=hidden, status=status),
         "statement": state.statement(campaign),
     }
-    shown: list[Cat] = []
+    shown: Sequence[Cat] = ()
     if hidden:  # the files of what this is made of are not listed
         told |= _numbers(campaign, hidden=True)
         shown = _shown(campaign, hidden=True).cats

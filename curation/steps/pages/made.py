@@ -11,13 +11,11 @@ from curation.checks.codes import PITFALLS
 from curation.files import read_json, read_records, read_text
 from curation.formats.tables import read_csv
 from curation.reasons import REASONS
-from curation.records import KINDS, Answer, Decision, Rejection
+from curation.records import KINDS, Answer, Rejection
 from curation.release.contents import SPLITS
 from curation.rounds.progress import NOT_SHOWN
-from curation.steps import read
 from curation.steps.release import versions
 from curation.steps.rounds import round_files
-from curation.work.manifest import read_manifest
 
 ALGORITHM = 1
 IMPORTED = "imported"  # the kind of a round that was not opened here
@@ -116,11 +114,11 @@ def _items(campaign: Campaign) -> dict[str, Any]:
             is_writing = not any(column.startswith("label") for column in rejection.record)
             if kind in KINDS or (kind == IMPORTED and is_writing):
                 fell[rejection.code] += 1
-    return _stage("items", fell, kept=len(read.read_items(campaign)))
+    return _stage("items", fell, kept=len(campaign.items))
 
 
 def _labels(campaign: Campaign) -> dict[str, Any] | None:
-    run = read_manifest(campaign.folder("decisions")).steps.get("filter")
+    run = campaign.manifest(campaign.folder("decisions")).steps.get("filter")
     if run is None:
         return None
     codes = ("round_not_counted", "repeated_annotator", "surplus_label")
@@ -129,8 +127,7 @@ def _labels(campaign: Campaign) -> dict[str, Any] | None:
 
 
 def _kept(campaign: Campaign) -> dict[str, Any]:
-    path = campaign.folder("decisions") / "decisions.jsonl"
-    decisions = read_records(path, Decision, missing_ok=True)
+    decisions = campaign.decisions
     fell = Counter(decision.reason for decision in decisions if decision.reason)
     return _stage("cats", fell, kept=len(decisions) - fell.total())
 
@@ -145,7 +142,7 @@ def _split(campaign: Campaign) -> dict[str, Any] | None:
 
 def _kind(campaign: Campaign, name: str) -> str:
     is_planned = (campaign.folder("rounds") / name / "round.json").exists()
-    return round_files.read_round(campaign, name).kind if is_planned else IMPORTED
+    return campaign.round(name).kind if is_planned else IMPORTED
 
 
 def _refused(campaign: Campaign, name: str) -> list[Rejection]:
@@ -163,8 +160,8 @@ def _answers(campaign: Campaign, name: str) -> list[Sent]:
     if path.exists():
         sent = (a for a in read_records(path, Answer) if a.code not in NOT_SHOWN)
         return [(a.annotator, _day(a.submitted_at), a.code) for a in sent]
-    items = (item for item in read.read_items(campaign) if item.round == name)
-    labels = read.read_labels(campaign) if campaign.round_names() else None
+    items = (item for item in campaign.items if item.round == name)
+    labels = campaign.labels if campaign.round_names() else None
     made: list[Sent] = [(i.writer, _day(i.submitted_at), None) for i in items if i.writer]
     if labels is not None:
         own = labels[labels["round"] == name].drop_duplicates(["item", "annotator"])
@@ -183,7 +180,7 @@ def _round(campaign: Campaign, name: str, sent: Collection[Sent]) -> dict[str, A
     return {
         "name": name,
         "kind": _kind(campaign, name),
-        "state": round_files.read_round(campaign, name).state if is_planned else "",
+        "state": campaign.round(name).state if is_planned else "",
         "people": len({person for person, _, code in sent if person and code is None}),
         "answers": len(sent),
         "refused": sum(code is not None for _, _, code in sent),

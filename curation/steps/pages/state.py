@@ -6,8 +6,7 @@ from typing import Any
 import orjson
 
 from curation.campaign import Campaign
-from curation.files import read_json, read_records
-from curation.records import Person
+from curation.files import read_json
 from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys
 from curation.rounds import people
 from curation.steps.release.statement import read_statement
@@ -80,8 +79,7 @@ def numbers(
 
 def _people(campaign: Campaign) -> int:
     """How many people have answered, without those who are out, whose answers do not count."""
-    met = read_records(campaign.folder("rounds") / "people.jsonl", Person, missing_ok=True)
-    return len(people.who_answered(met))
+    return len(people.who_answered(campaign.people))
 
 
 def statement(campaign: Campaign) -> dict[str, Any]:

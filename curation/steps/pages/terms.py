@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from curation.campaign import Campaign
-from curation.files import CurationError, read_records
-from curation.records import GOLDS, Cat, Decision, Fields
-from curation.steps import read
+from curation.files import CurationError
+from curation.records import GOLDS, Cat, Fields
 from curation.steps.source import Source
 from curation.steps.step import QUIET, Reporter
 
@@ -79,16 +78,13 @@ def _votes(source: Source) -> "dict[str, Votes]":
         entries = (entry for path in source.gold for entry in read_cat_entries(path))
         made = {str(s["id"]): votes(s) for e in entries for s in e.item["sentences"]}
     else:
-        decisions = read_records(
-            source.campaign.folder("decisions") / "decisions.jsonl", Decision, missing_ok=True
-        )
-        made = {verdict.id: verdict.votes for d in decisions for verdict in d.verdicts}
+        made = {v.id: v.votes for each in source.campaign.decisions for v in each.verdicts}
     return {name: counted for name, counted in made.items() if sum(counted)}
 
 
 def _intents(campaign: Campaign) -> dict[str, str | None]:
     """What the writer of each association meant."""
-    return {a.id: a.intent for item in read.read_items(campaign) for a in item.associations}
+    return {a.id: a.intent for item in campaign.items for a in item.associations}
 
 
 def _runs(source: Source, reporter: Reporter) -> "Sequence[Run]":

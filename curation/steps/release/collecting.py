@@ -11,11 +11,11 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign import CATS, DECISIONS, ITEMS, LABELS, Campaign
 from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, read_records, read_text
 from curation.formats.requirements import described
-from curation.records import KINDS, Answer, Cat, Decision, Item, Rejection, Round, Term
+from curation.records import KINDS, Answer, Cat, Item, Rejection, Round, Term
 from curation.release.contents import SPLITS, Contents, PublishedTerm, published
 from curation.release.facts import (
     Facts,
@@ -35,7 +35,7 @@ from curation.steps.decisions import kept_without_votes
 from curation.steps.release import statement as team
 from curation.steps.release.versions import Built
 from curation.steps.rounds import licences, round_files
-from curation.steps.rounds.round_status import own_texts
+from curation.steps.rounds.round_status import OWN_TEXTS
 from curation.steps.source import FORM, campaign_source
 from curation.steps.step import Reporter
 from curation.text.item_form import names
@@ -78,8 +78,8 @@ def round_facts(
     Raises:
         CurationError: a file of a round is damaged.
     """
-    answered_in = set(campaign.round_names()) - round_files.neutral_rounds(campaign).keys()
-    planned = {round.name: round for round in round_files.map_rounds(campaign)}
+    answered_in = set(campaign.round_names()) - campaign.neutral_rounds.keys()
+    planned = {round.name: round for round in campaign.rounds}
     names = [name for name in planned if name in answered_in]
     names += sorted(answered_in - planned.keys())
     written: dict[str, list[Item]] = defaultdict(list)
@@ -90,7 +90,7 @@ def round_facts(
     rounds = []
     for name in names:
         if name in planned:
-            answers = round_files.read_answers(campaign, name)
+            answers = campaign.answers[name]
             accepted, refused = _planned(planned[name], answers)
         else:
             accepted, refused = _imported(campaign, name, written[name], given.get(name))
@@ -192,7 +192,7 @@ class ReleaseInputs:
     """
 
     settings: Settings
-    cats: list[Cat]
+    cats: Sequence[Cat]
     contents: Contents
     facts: Facts
     labels_in: int
@@ -207,8 +207,8 @@ def inputs(campaign: Campaign) -> list[Path]:
 
     folders = [campaign.folder("rounds") / name for name in campaign.round_names()]
     paths = [
-        *read.item_files(campaign),
-        *read.label_files(campaign),
+        *ITEMS.files(campaign),
+        *LABELS.files(campaign),
         campaign.folder("terms") / "targets.jsonl",
         campaign.folder("decisions") / "cats.jsonl",
         campaign.folder("decisions") / "decisions.jsonl",
@@ -222,7 +222,7 @@ def inputs(campaign: Campaign) -> list[Path]:
 
 def warning(campaign: Campaign) -> str:
     """The content warning of the release."""
-    return release_warning(campaign.settings.campaign.language, own_texts(campaign))
+    return release_warning(campaign.settings.campaign.language, campaign[OWN_TEXTS])
 
 
 def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> ReleaseInputs:
@@ -241,12 +241,13 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
     from curation.steps.release.quality import package_versions, read_measured
 
     # Items, all labels and CATs are never in memory together.
-    items = read.read_items(campaign)
-    rounds, people = round_facts(campaign, items, read.read_labels(campaign))
+    campaign.forget(CATS, DECISIONS)
+    items = campaign.items
+    rounds, people = round_facts(campaign, items, campaign.labels)
     labels = read.read_counted(campaign, items).labels
     written = {(i.id, i.writer, i.round) for i in items if i.writer}
     del items
-    read.forget_answers()
+    campaign.forget(ITEMS, LABELS)
     cats = campaign_source(campaign).cats
     if not cats:
         raise CurationError(
@@ -254,7 +255,7 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
             "«curation decisions filter» shows why items are dropped; check that labels are in, or "
             "set trust_gold in [decisions] if published gold labels are to decide",
         )
-    terms = read.read_terms(campaign)
+    terms = campaign.terms
     made = Contents(
         version=campaign.settings.release.version,
         cats=tuple(map(published, cats)),
@@ -270,9 +271,10 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
     table, settings, splits = made.annotations, campaign.settings, _original_splits(cats)
     answered = {(writer, round) for item, writer, round in written if item in ids}
     answered |= set(zip(table["annotator"], table["round"], strict=True))
-    decisions = read_records(campaign.folder("decisions") / "decisions.jsonl", Decision)
+    decisions = campaign.decisions
     not_kept = Counter(str(decision.reason) for decision in decisions if not decision.kept)
     del decisions
+    campaign.forget(DECISIONS)
     statement, own = team.read_statement(campaign), campaign.folder("release") / OWN
     tiers = Counter(str(cat.tier or _UNKNOWN) for cat in cats)
     translated = sum(cat.target_original is not None for cat in cats)

@@ -30,7 +30,7 @@ from curation.release import data_files, harness_files
 from curation.release.contents import SPLITS, Contents, published
 from curation.release.harness_files import Labels, Mangled
 from curation.steps.decisions import SPLIT
-from curation.steps.read import read_counted, read_items
+from curation.steps.read import read_counted
 from curation.steps.release import hidden
 from curation.steps.source import Source, open_source
 from curation.steps.step import QUIET, Reporter, run_steps
@@ -101,7 +101,7 @@ def export(
         opened = campaign if isinstance(campaign, Campaign) else open_campaign(campaign)
         with opened.lock():
             run_steps(opened, SPLIT, reporter=reporter)
-            source, every = open_source(opened), read_counted(opened, read_items(opened)).labels
+            source, every = open_source(opened), read_counted(opened, opened.items).labels
             labels = _contents(source.cats, data_files.annotations(source.cats, every)).labels()
         hidden.warn_of_export(opened, {cat.id for cat in source.cats}, reporter)
         name, version = name or opened.settings.campaign.name, opened.settings.release.version

@@ -38,7 +38,6 @@ from curation.steps.trust import report as trust_report
 from curation.text.wording import amount
 from curation.text.words import Sentiment
 from curation.trust.protocol.report import shown, threshold
-from curation.work.manifest import read_manifest
 
 if TYPE_CHECKING:
     from curation.decisions.agreement import Agreement as Reported
@@ -62,7 +61,7 @@ def measured_inputs(campaign: Campaign) -> list[Path]:
 
 def package_versions(campaign: Campaign) -> dict[str, str]:
     """The versions of the packages that the measures were computed with."""
-    steps = read_manifest(campaign.folder("measures")).steps
+    steps = campaign.manifest(campaign.folder("measures")).steps
     versions: dict[str, str] = {}
     for name in _MEASURED:
         known = steps[name].settings.get("versions") if name in steps else None

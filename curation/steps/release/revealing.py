@@ -12,16 +12,14 @@ from curation.files import (
     digest,
     read_bytes,
     read_json,
-    read_records,
     refuse_links,
 )
-from curation.records import Cat
 from curation.release.contents import STEREOSET, SUMS, Contents, published
 from curation.release.folder import committed
 from curation.release.hidden import commitments as hidden
 from curation.release.hidden.commitments import HiddenGold
 from curation.steps.decisions import kept_without_votes
-from curation.steps.read import read_counted, read_items, read_terms
+from curation.steps.read import read_counted
 from curation.steps.release.collecting import file_settings, warning
 from curation.steps.release.history import History, gold_file, read_golds
 from curation.steps.release.versions import ANONYMOUS, REVEALED, read_sums
@@ -92,16 +90,15 @@ def _contents(campaign: Campaign, version: str, golds: Sequence[HiddenGold]) -> 
     """What the campaign has of the hidden CATs, under its own ids, as far as it is the same."""
     from curation.release.data_files import annotations
 
-    path = campaign.folder("decisions") / "cats.jsonl"
-    every = read_records(path, Cat) if path.exists() else []
+    every = campaign.cats
     changed = {*hidden.differences(map(published, every), golds)}
     cats = [cat for cat in every if cat.id not in changed]
-    labels = read_counted(campaign, read_items(campaign)).labels
+    labels = read_counted(campaign, campaign.items).labels
     place = _public(campaign, version)[0]
     file = place / STEREOSET[0 if golds[0].sealed else 1]
     settings = FileSettings.model_validate(read_json(file).get("curation", {}))
     if golds[0].sealed and cats:  # other names of test targets are not public
-        names = file_settings(campaign.settings, read_terms(campaign), cats, QUIET).names
+        names = file_settings(campaign.settings, campaign.terms, cats, QUIET).names
         settings = settings.model_copy(update={"names": names})
     without = frozenset(kept_without_votes(campaign) if cats else ())
     table = annotations(cats, labels)

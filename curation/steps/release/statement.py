@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from curation.campaign import Campaign
-from curation.files import CurationError, read_text
-from curation.formats.toml_files import is_filled, read_toml, write_form
+from curation.campaign import Campaign, Dataset
+from curation.files import CurationError
+from curation.formats.toml_files import read_form, write_form
 from curation.release.facts import Statement
 from curation.release.texts import questions
 from curation.release.texts.questions import BY_KEY, Question, open_keys
 from curation.steps.rounds.round_files import read_texts
-from curation.steps.rounds.round_status import own_texts
+from curation.steps.rounds.round_status import OWN_TEXTS, own_texts
 
 NAME = "statement.toml"
 _WHO = ("institution", "ethics", "contact")  # keys in [study] that say who carries out the study
@@ -20,6 +20,13 @@ _WHO = ("institution", "ethics", "contact")  # keys in [study] that say who carr
 def place(campaign: Campaign) -> Path:
     """The file that the team fills in; it need not exist."""
     return campaign.folder("release") / NAME
+
+
+STATEMENT: Dataset[Statement] = Dataset(
+    "statement",
+    lambda campaign: [place(campaign)],
+    lambda campaign: questions.read_statement(place(campaign)),
+)
 
 
 def inputs(campaign: Campaign) -> list[Path]:
@@ -36,8 +43,7 @@ def read_statement(campaign: Campaign) -> Statement:
     Raises:
         CurationError: a file has an error; the message names line and key.
     """
-    path = place(campaign)
-    statement = questions.read_statement(path) if is_filled(path) else Statement()
+    statement = campaign[STATEMENT]
     study = _own_study(campaign)
     answers = dict(statement.answers)
     if study["ethics"]:
@@ -68,9 +74,7 @@ def secrets(campaign: Campaign, statement: Statement) -> list[str]:
 
 
 def _own_study(campaign: Campaign) -> dict[str, str]:
-    path = own_texts(campaign)
-    fix = "see the shipped file for an example"
-    return _study(read_toml(path, fix=fix) if path.exists() else {})
+    return _study(campaign[OWN_TEXTS].texts)
 
 
 def _study(texts: Mapping[str, Any]) -> dict[str, str]:
@@ -88,9 +92,8 @@ def open_questions(statement: Statement) -> list[Question]:
 
 def _has_answers(campaign: Campaign) -> bool:
     """Whether ``statement.toml`` says something, or has an error."""
-    path = place(campaign)
     try:
-        return is_filled(path) and questions.read_statement(path) != Statement()
+        return campaign[STATEMENT] != Statement()
     except CurationError:
         return True
 
@@ -107,7 +110,7 @@ def write_template(campaign: Campaign) -> bool:
         CurationError: the file cannot be read or written.
     """
     path = place(campaign)
-    before = read_text(path) if is_filled(path) else ""
+    before = read_form(path)
     text = questions.with_new_questions(before) if before else questions.statement_template()
     if text == before:
         return False

@@ -14,8 +14,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import StringConstraints, ValidationError
 
-from curation import __version__
-from curation.campaign import Campaign
+from curation.campaign import Campaign, Dataset, in_file
 from curation.files import (
     CurationError,
     beside,
@@ -23,7 +22,6 @@ from curation.files import (
     dump_line,
     read_bytes,
     read_json,
-    read_records,
     refuse_links,
 )
 from curation.formats.tables import read_json_lines
@@ -33,11 +31,11 @@ from curation.release.contents import ERRATA, FACTS, SEALED, SUMS, TERMS, Conten
 from curation.release.differences import Change, Difference, Version, difference
 from curation.release.facts import Changes
 from curation.release.folder import data_files, read_version
-from curation.steps.rounds.round_files import read_standing
 from curation.steps.step import UnlessNamedError
 from curation.text.times import now
 from curation.text.wording import amount, some
-from curation.work.manifest import file_names, is_inside, read_manifest
+from curation.version import __version__
+from curation.work.manifest import file_names, is_inside
 from curation.work.run_folder import append_lines, cut_half_line
 
 _NAMED = 3  # files that an error names
@@ -103,7 +101,7 @@ def blocked(campaign: Campaign, *, anonymous: bool = False) -> CurationError | N
 
 def _erased(campaign: Campaign) -> set[str]:
     """The versions that were deleted because a person had everything erased."""
-    lines = read_standing(campaign)
+    lines = campaign.standing
     return {name for line in lines if line.delete_releases for name in line.released}
 
 
@@ -174,7 +172,7 @@ def read_sums(path: Path) -> list[tuple[str, str]]:
 def _recorded(campaign: Campaign, place: Path) -> dict[str, str]:
     """The sha256 of a version's files as it was built, from ``SHA256SUMS`` and the manifest."""
     sums = {name: sha for name, sha in read_sums(place / SUMS) if is_inside(name)}
-    own, runs = f"{place.name}/", read_manifest(campaign.folder("release")).steps.values()
+    own, runs = f"{place.name}/", campaign.manifest(campaign.folder("release")).steps.values()
     outputs = ((name, sha) for run in runs for name, sha in run.outputs.items())
     return sums | {name.removeprefix(own): sha for name, sha in outputs if name.startswith(own)}
 
@@ -205,13 +203,8 @@ def first_builds_file(campaign: Campaign) -> Path:
     return campaign.folder("release") / BUILDS
 
 
-def read_first_builds(campaign: Campaign) -> list[Built]:
-    """The first builds of all versions, oldest first.
-
-    Raises:
-        CurationError: a line is not a first build.
-    """
-    return read_records(first_builds_file(campaign), Built, missing_ok=True)
+BUILT = in_file("release", BUILDS, Built)
+"""The first builds of all versions, oldest first."""
 
 
 def first_build(campaign: Campaign, *, anonymous: bool = False) -> Built:
@@ -229,7 +222,7 @@ def first_build(campaign: Campaign, *, anonymous: bool = False) -> Built:
     """
     cut_half_line(first_builds_file(campaign))
     version = name(campaign, anonymous=anonymous)
-    for line in read_first_builds(campaign):
+    for line in campaign[BUILT]:
         if line.version == version:
             return line
     path, new = (
@@ -248,7 +241,7 @@ def first_build(campaign: Campaign, *, anonymous: bool = False) -> Built:
 def record_build(campaign: Campaign, build: Built) -> None:
     """Append a first build to ``built.jsonl``, unless the file has it."""
     path = first_builds_file(campaign)
-    if any(line.version == build.version for line in read_first_builds(campaign)):
+    if any(line.version == build.version for line in campaign[BUILT]):
         return
     refuse_links(path, below=campaign.root)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -381,7 +374,7 @@ def earlier(campaign: Campaign) -> list[Path]:
     own = campaign.settings.release.version
     ends = (ANONYMOUS, REVEALED)
     folders = {p.name: p for p in built_versions(campaign) if not p.name.endswith(ends)}
-    built = _first_built(first_builds_file(campaign))
+    built = [*campaign[_ORDER]]
     below = [name for name in folders if name not in built and natural(name) < natural(own)]
     if own in built:
         built = built[: built.index(own)]
@@ -406,15 +399,18 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     return [*keys, (1, 0, "")]
 
 
-def _first_built(path: Path) -> list[str]:
-    """The versions in the order of their first builds; folders say which of them are anonymous."""
-    if not path.is_file() or not read_bytes(path).strip():
-        return []
+def _first_built(campaign: Campaign) -> tuple[str, ...]:
+    path = first_builds_file(campaign)
+    data = read_bytes(path) if path.is_file() else b""
     # The last line of a build that was killed may be cut off; the step itself repairs it.
-    lines = read_bytes(path).decode("utf-8", "replace").splitlines(keepends=True)
+    lines = data.decode("utf-8", "replace").splitlines(keepends=True)
     whole = "".join(line for line in lines if line.rstrip().endswith("}"))
     rows = [row for _, row in read_json_lines(whole, path)] if whole else []
-    return [str(row.get("version")) for row in rows]
+    return tuple(str(row.get("version")) for row in rows)
+
+
+_ORDER = Dataset("versions", lambda campaign: [first_builds_file(campaign)], _first_built)
+"""The versions in the order of their first builds; folders say which of them are anonymous."""
 
 
 def change_inputs(campaign: Campaign) -> list[Path]:

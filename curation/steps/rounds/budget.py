@@ -15,7 +15,6 @@ from curation.records import VALUES, Kind, Round
 from curation.rounds.pay import LONGEST, in_round
 from curation.settings import PAPER
 from curation.steps import read
-from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.rounds.round_status import caps_of
 from curation.steps.step import QUIET, Reporter
@@ -165,7 +164,7 @@ def _terms(campaign: Campaign, wanted: int | None) -> tuple[Mapping[str, int], s
     from curation.rounds.budget import shared
 
     domains, selected = campaign.settings.domains, campaign.folder("terms") / "targets.jsonl"
-    known = read.read_terms(campaign).values() if selected.exists() else ()
+    known = campaign.terms.values() if selected.exists() else ()
     counts = Counter(t.domain for t in known if t.status == "kept" and t.domain in domains)
     source = "the kept terms of this campaign"
     if not counts:
@@ -244,9 +243,7 @@ def _figures(
             answer
             for each in pilots
             if WORK[each.kind] == work
-            for answer in in_round(
-                each.name, each.kind, round_files.read_answers(campaign, each.name)
-            )
+            for answer in in_round(each.name, each.kind, campaign.answers[each.name])
         ]
         theirs = grouped((answer.person, answer.accepted) for answer in done).values()
         figures[f"{work}_paid"] = Figure(1.0, before)
@@ -264,15 +261,15 @@ def _figures(
 def _pilots(campaign: Campaign, named: Sequence[str], reporter: Reporter) -> list[Round]:
     """The rounds that are named, or the campaign's pilots that have answers."""
     answered = set(campaign.round_names())
-    rounds = [round_files.read_round(campaign, name) for name in named]
+    rounds = [campaign.round(name) for name in named]
     if lacks := [name for name in named if name not in answered]:
         raise CurationError(
             f"round {lacks[0]} has no answers", f"«curation rounds pull {lacks[0]}»"
         )
-    rounds = rounds or [each for each in round_files.map_rounds(campaign) if each.pilot]
+    rounds = rounds or [each for each in campaign.rounds if each.pilot]
     if rounds:
         fold_answers(campaign, reporter=reporter)
-    answered -= round_files.neutral_rounds(campaign).keys()
+    answered -= campaign.neutral_rounds.keys()
     return [each for each in rounds if each.name in answered and each.kind != "review"]
 
 
@@ -281,11 +278,11 @@ def _pilot_items(campaign: Campaign, pilots: Sequence[Round]) -> "list[PilotItem
     from curation.rounds.budget import PilotItem
 
     decisions, shown = campaign.settings.decisions, []
-    tasks = [task for each in pilots for task in round_files.read_tasks(campaign, each.name)]
+    tasks = [task for each in pilots for task in campaign.tasks[each.name]]
     ids = {task.item for task in tasks if task.item}
     if not ids:
         return []
-    items = [item for item in read.read_items(campaign) if item.id in ids]
+    items = [item for item in campaign.items if item.id in ids]
     labels = read.read_counted(campaign, items, alone=True).labels
     labels = labels[labels["code"] == ""]
     rows = zip(labels["row"], labels["value"], labels["annotator"], strict=True)

@@ -141,9 +141,9 @@ def pace(campaign: Campaign, kind: RoundKind) -> tuple[float, str]:
 
     times = [
         answer.seconds
-        for each in round_files.map_rounds(campaign)
+        for each in campaign.rounds
         if each.kind == kind
-        for answer in round_files.read_answers(campaign, each.name)
+        for answer in campaign.answers[each.name]
         if answer.seconds and answer.code is None
     ]
     if times:
@@ -195,10 +195,10 @@ def review(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) -> R
     asked = place.can_approve
     found = place.submissions(ask=asked)
     here: dict[str, set[str]] = defaultdict(set)
-    for answer in round_files.read_answers(campaign, round.name):
+    for answer in campaign.answers[round.name]:
         if answer.code != "skipped":
             here[answer.annotator].add(answer.task)
-    out = people.out(round_files.read_standing(campaign))
+    out = people.out(campaign.standing)
     made = Review([], [], asked)
     for one in found:
         waits = one.status == WAITS

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curation.campaign import Campaign
+from curation.campaign import ITEMS, Campaign
 from curation.files import count_lines, read_records
 from curation.records import KINDS, Correction, Pitfall
 from curation.rounds import people
@@ -20,7 +20,7 @@ from curation.steps.step import QUIET, Reporter, Step, run_steps
 from curation.steps.terms import SELECT
 from curation.text.rules import WORK, Caps, Work, grouped
 from curation.text.wording import amount
-from curation.work.manifest import SEGMENTS, Results, digests
+from curation.work.manifest import SEGMENTS, Results
 
 if TYPE_CHECKING:
     from curation.rounds.folding.fold import Folded
@@ -41,14 +41,14 @@ def pitfall_settings(campaign: Campaign) -> dict[str, Any]:
 def pitfall_inputs(campaign: Campaign) -> list[Path]:
     """What the checks of items read."""
     terms = campaign.folder("terms") / "targets.jsonl"
-    return [terms, *read.item_files(campaign), own_words(campaign)]
+    return [terms, *ITEMS.files(campaign), own_words(campaign)]
 
 
 def check_items(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Check the form and the words of every item that was let in."""
     from curation.checks import answers
 
-    items, own = read.read_items(campaign), own_words(campaign)
+    items, own = campaign.items, own_words(campaign)
     by_round: dict[str, list[Pitfall]] = {round: [] for round in campaign.round_names()}
     round_of = {item.id: item.round for item in items}
     with reporter.tracked("checking items", len(items)) as advance:
@@ -104,8 +104,8 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
     from curation.rounds.folding import fold as stage
 
     rounds = campaign.round_names()
-    planned = {r.name: r for r in round_files.map_rounds(campaign)}
-    out = people.out(round_files.read_standing(campaign))
+    planned = {r.name: r for r in campaign.rounds}
+    out = people.out(campaign.standing)
     folded, read_answers = folded_answers(campaign, out, reporter)
     for round in rounds:
         items = (item for item in folded.items if item.round == round)
@@ -126,8 +126,8 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
             results.records(f"{round}/checks.jsonl", folded.checks.get(round, []), private=True)
     results.records("people.jsonl", folded.people, private=True)
     raw = read.raw_files(campaign)
-    results.json(SEGMENTS, digests({campaign.relative(path): path for path in raw}))
-    apart = round_files.neutral_rounds(campaign)
+    results.json(SEGMENTS, campaign.digests(raw))
+    apart = campaign.neutral_rounds
     return {
         "answers": read_answers,
         "items": sum(item.round not in apart for item in folded.items),
@@ -159,13 +159,13 @@ def folded_answers(
 
     rounds, settings = campaign.round_names(), campaign.settings
     total = sum(count_lines(path) for path in read.raw_files(campaign))
-    planned = {r.name: r for r in round_files.map_rounds(campaign)}
+    planned = {r.name: r for r in campaign.rounds}
     seen, versions = Counter[str](), round_files.consents(campaign)
 
     def parsed_answers() -> Iterator[tuple[str, ParsedAnswer]]:
         for round in rounds:
             plan = planned.get(round)
-            tasks = {t.id: t for t in round_files.read_tasks(campaign, round)} if plan else {}
+            tasks = {t.id: t for t in campaign.tasks[round]} if plan else {}
             kind = plan.kind if plan else None
             read_answer = partial(
                 interpret,
@@ -183,11 +183,11 @@ def folded_answers(
                         yield round, answer
                 advance()
 
-    corrections = [*round_files.read_corrections(campaign), *more]
+    corrections = [*campaign.corrections, *more]
     patterns = content.meta_patterns(settings.campaign.language)
     rules = stage.Rules(
         domains=tuple(settings.domains),
-        terms=terms.term_ids(read.read_terms(campaign).values()),
+        terms=terms.term_ids(campaign.terms.values()),
         near=partial(content.near, likeness=settings.rounds.near),
         meta=partial(content.meta_text, patterns=patterns),
         standing=out,
@@ -222,7 +222,7 @@ def _caps(campaign: Campaign) -> dict[Work, Caps]:
 def inputs(campaign: Campaign) -> list[Path]:
     """What items and labels are made from."""
     terms = campaign.folder("terms") / "targets.jsonl"
-    own = (*round_files.task_files(campaign), *round_files.texts_files(campaign))
+    own = (*campaign.tasks.files(), *round_files.texts_files(campaign))
     corrections = [path] if (path := round_files.corrections_file(campaign)).exists() else []
     return [terms, *own, *corrections, *read.raw_files(campaign)]
 

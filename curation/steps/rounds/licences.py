@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, read_json, read_records
-from curation.records import Person
+from curation.files import CurationError, read_json
 from curation.rounds.pages import consent_text, consent_version
 from curation.steps.step import Reporter
 from curation.text.rules import licence_name
@@ -50,8 +49,7 @@ def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agre
         CurationError: the texts of a round are damaged.
     """
     of_round, of_version = _named(campaign)
-    people = campaign.folder("rounds") / "people.jsonl"
-    consents = {p.id: p.consent for p in read_records(people, Person, missing_ok=True)}
+    consents = {person.id: person.consent for person in campaign.people}
     by_licence: dict[str, Agreed] = {}
     for person, round in answered:
         licence = of_version.get(consents.get(person) or "", of_round.get(round))

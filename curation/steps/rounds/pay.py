@@ -101,7 +101,7 @@ def write_pay(
     for name in rounds or round_files.planned_rounds(campaign):
         if text := about_waiting(campaign, name):
             reporter.warn(f"{name}: {text}")
-    out = people.out(round_files.read_standing(campaign))
+    out = people.out(campaign.standing)
     done = [each for each in _done(campaign, names, None) if each.person not in out]
     if out:  # their answers are all refused: only a fold without that rule says which are right
         folded, _ = folded_answers(campaign, {}, reporter)
@@ -196,19 +196,19 @@ def _rates(campaign: Campaign) -> "dict[Job, float]":
     for name in campaign.round_names():
         rates[Job(name, ITEMS)] = settings.pay_write
         rates[Job(name, LABELS)] = settings.pay_label
-    return rates | {Job(r.name, r.kind): r.pay for r in round_files.map_rounds(campaign)}
+    return rates | {Job(r.name, r.kind): r.pay for r in campaign.rounds}
 
 
 def _done(campaign: Campaign, names: Iterable[str], folded: "Folded | None") -> "list[Done]":
     """What people did, by a fold; without one, by the results of the step ``answers``."""
     from curation.rounds import pay
 
-    kinds = {round.name: round.kind for round in round_files.map_rounds(campaign)}
+    kinds = {round.name: round.kind for round in campaign.rounds}
     done: list[Done] = []
     for name in names:
         folder = campaign.folder("rounds") / name
         if name in kinds:
-            on_disk = () if folded else round_files.read_answers(campaign, name)
+            on_disk = () if folded else campaign.answers[name]
             answers = folded.answers.get(name, ()) if folded else on_disk
             done += pay.in_round(name, kinds[name], answers)
         elif folded:
@@ -258,7 +258,7 @@ def _codes(
         CurationError: a platform's own file is damaged.
     """
     codes: dict[str, list[str]] = {}
-    for round in round_files.map_rounds(campaign):
+    for round in campaign.rounds:
         job = Job(round.name, round.kind)
         theirs = {ids[who]: who for who, mine in tallies.items() if job in mine}
         if round.name in names and theirs:

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, read_records, read_table, read_text
+from curation.files import CurationError, read_table, read_text
 from curation.formats.tables import read_csv
-from curation.records import Answer, Label, Person
+from curation.records import Answer, Label
 from curation.rounds import people as standing
 from curation.rounds.answers.rows import column
 from curation.steps import read
@@ -65,7 +65,7 @@ def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
             f"round {round!r} has no answers", f"rounds with answers: {', '.join(names)}"
         )
     names = [round] if round else names
-    labels = read.read_labels(campaign)
+    labels = campaign.labels
     if round:  # also of a round that labels neutral associations, which count nowhere else
         path = campaign.folder("rounds") / round / "labels.jsonl"
         labels = read_table([path] if path.exists() else [], Label)
@@ -80,7 +80,7 @@ def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
             tables.append(answers[counts].assign(round=path.parent.name))
     meant = [
         (item.id, association.id, association.intent)
-        for item in read.read_items(campaign)
+        for item in campaign.items
         if item.writer
         for association in item.associations
     ]
@@ -88,7 +88,7 @@ def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
         labels,
         pd.concat(tables),
         groups=read_groups(campaign),
-        typing=[row for name in names for row in round_files.read_typing(campaign, name)],
+        typing=[row for name in names for row in campaign.typing[name]],
         intents=pd.DataFrame(meant, columns=["item", "association", "value"]),
     )
     return Quality(people, *_excluded(campaign))
@@ -96,9 +96,8 @@ def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
 
 def _excluded(campaign: Campaign) -> tuple[int, int]:
     """How many people who have answered are excluded, and how many have answered."""
-    out = standing.out(round_files.read_standing(campaign))
-    known = read_records(campaign.folder("rounds") / "people.jsonl", Person, missing_ok=True)
-    met = standing.who_answered(known, out)
+    out = standing.out(campaign.standing)
+    met = standing.who_answered(campaign.people, out)
     return sum(out.get(person, ("",))[0] == "excluded" for person in met), len(met)
 
 
@@ -131,9 +130,8 @@ def read_groups(campaign: Campaign) -> dict[str, str]:
     heads = {"group" if name.casefold() == "group" else column(name): name for name in columns}
     if missing := [name for name in ("annotator", "group") if name not in heads]:
         raise CurationError(f"{path}: no column {missing[0]!r}", "use the columns annotator, group")
-    met = read_records(campaign.folder("rounds") / "people.jsonl", Person, missing_ok=True)
-    known = {person.id for person in met} | set(read.read_labels(campaign)["annotator"].unique())
-    platforms = [open_platform(campaign, each) for each in round_files.map_rounds(campaign)]
+    known = {person.id for person in campaign.people} | set(campaign.labels["annotator"].unique())
+    platforms = [open_platform(campaign, each) for each in campaign.rounds]
     groups: dict[str, tuple[str, int]] = {}
     for line, row in rows:
         who, group = (str(row.get(heads[name]) or "").strip() for name in ("annotator", "group"))

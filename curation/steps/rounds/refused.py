@@ -9,9 +9,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.campaign import Campaign, keep_out
+from curation.campaign import Campaign
 from curation.files import read_records, sweep_beside, writing
-from curation.records import Dealing, Label, Person, Rejection, Round
+from curation.private import keep_out
+from curation.records import Dealing, Label, Rejection, Round
 from curation.rounds.answers import archive
 from curation.rounds.answers.forms import page_row
 from curation.rounds.answers.parsed import UnusableError
@@ -99,7 +100,7 @@ def write_refused(
             contents.append(csv_table(shown_columns, rows))
         else:
             contents.append(workbooks.round_workbook(round.kind, texts, shown_columns, rows))
-    keep_out(to, campaign, private_names(round.name))
+    keep_out(to, campaign.root, private_names(round.name))
     names = [ids[person] for person in chosen]
     tables, index = _write(round.name, to, contents, names, ending=format)
     _book(campaign, round.name, zip(tables, chosen.items(), strict=True))
@@ -198,8 +199,7 @@ def _complete(campaign: Campaign, status: round_status.RoundStatus) -> set[tuple
 
 def _consents(campaign: Campaign) -> dict[str, str]:
     """The version of the consent text to which each person agreed, by pseudonym."""
-    people = read_records(campaign.folder("rounds") / "people.jsonl", Person, missing_ok=True)
-    return {person.id: person.consent for person in people if person.consent}
+    return {each.id: each.consent for each in campaign.people if each.consent}
 
 
 def _write(

@@ -14,7 +14,6 @@ from curation.files import (
     CurationError,
     dump_json,
     dump_line,
-    read_bytes,
     read_json,
     read_records,
     writing,
@@ -25,13 +24,9 @@ from curation.records import (
     Answer,
     Correction,
     Dealing,
-    Flag,
-    InstructionChecks,
     Rejection,
     Round,
-    Standing,
     Task,
-    Typing,
 )
 from curation.rounds import people
 from curation.rounds.held import ERASED, NO_ANSWER, Holding, holdings
@@ -66,7 +61,7 @@ def check_name(name: str) -> None:
 
 def planned_rounds(campaign: Campaign) -> list[str]:
     """Names of the rounds that were opened here, with or without answers, oldest first."""
-    return [round.name for round in map_rounds(campaign)]
+    return [round.name for round in campaign.rounds]
 
 
 def is_pilot(name: str) -> bool:
@@ -78,32 +73,7 @@ def left_out_pilots(campaign: Campaign) -> set[str]:
     """Names of the pilots, whose items do not become CATs; none if the settings ask for them."""
     if campaign.settings.decisions.pilots:
         return set()
-    return {round.name for round in map_rounds(campaign) if round.pilot}
-
-
-def read_round(campaign: Campaign, name: str) -> Round:
-    """A round as ``round.json`` has it: how it was planned, and its state.
-
-    Raises:
-        CurationError: there is no such round, or the file is damaged.
-    """
-    path = campaign.folder("rounds") / name / "round.json"
-    if not path.exists():
-        known = sorted(p.parent.name for p in campaign.folder("rounds").glob("*/round.json"))
-        raise CurationError(
-            f"no round {name!r} was opened here",
-            f"rounds: {', '.join(known)}" if known else "«curation rounds open KIND» opens one",
-        )
-    where, fix = f"{path}, field 'name'", "put the file back as it was"
-    try:
-        round = Round.model_validate_json(read_bytes(path))
-    except ValidationError as error:
-        read_json(path)  # names the line of a damaged file
-        where = f"{path}, field {'.'.join(map(str, error.errors()[0]['loc']))!r}"
-        raise CurationError(f"{where}: {error.errors()[0]['msg']}", fix) from None
-    if round.name != name:
-        raise CurationError(f"{where}: is {round.name!r}, and the folder is {name!r}", fix)
-    return round
+    return {round.name for round in campaign.rounds if round.pilot}
 
 
 def write_round(campaign: Campaign, round: Round) -> None:
@@ -120,8 +90,8 @@ def the_round(campaign: Campaign, name: str | None) -> Round:
             open.
     """
     if name:
-        return read_round(campaign, name)
-    live = [r for r in map_rounds(campaign) if r.state != "closed"]
+        return campaign.round(name)
+    live = [r for r in campaign.rounds if r.state != "closed"]
     if len(live) != 1:
         names = ", ".join(r.name for r in live)
         raise CurationError(
@@ -137,44 +107,13 @@ def open_rounds(campaign: Campaign, name: str | None, *, only: bool = False) -> 
     Raises:
         CurationError: the named round does not exist; or none is named, and none is open.
     """
-    live = [] if name or only else [each for each in map_rounds(campaign) if each.state != "closed"]
+    live = [] if name or only else [each for each in campaign.rounds if each.state != "closed"]
     return live or [the_round(campaign, name)]
-
-
-def map_rounds(campaign: Campaign) -> list[Round]:
-    """All rounds that were opened here, oldest first."""
-    rounds = [
-        read_round(campaign, p.parent.name) for p in campaign.folder("rounds").glob("*/round.json")
-    ]
-    return sorted(rounds, key=lambda r: (r.opened_at or "9", r.name))
-
-
-def neutral_rounds(campaign: Campaign) -> dict[str, bool]:
-    """The neutral rounds, and the rounds that label their associations, oldest first.
-
-    Their items and labels are apart from those of the campaign.
-
-    Returns:
-        By name, whether it is a round of labels.
-    """
-    rounds = map_rounds(campaign)
-    written = {round.name for round in rounds if round.kind == "neutral"}
-    return {
-        round.name: round.kind == "validation"
-        for round in rounds
-        if round.name in written or not written.isdisjoint(round.of)
-    }
 
 
 def texts_files(campaign: Campaign) -> list[Path]:
     """The texts of every round that has answers."""
     paths = (campaign.folder("rounds") / name / "texts.json" for name in campaign.round_names())
-    return [path for path in paths if path.exists()]
-
-
-def task_files(campaign: Campaign) -> list[Path]:
-    """The tasks of every round that has answers."""
-    paths = (campaign.folder("rounds") / name / "tasks.jsonl" for name in campaign.round_names())
     return [path for path in paths if path.exists()]
 
 
@@ -185,37 +124,15 @@ def what_counts(campaign: Campaign) -> dict[str, Any]:
     """
     from curation.rounds.people import out
 
-    standing = orjson.dumps(out(read_standing(campaign)), option=orjson.OPT_SORT_KEYS)
+    standing = orjson.dumps(out(campaign.standing), option=orjson.OPT_SORT_KEYS)
     names = set(campaign.round_names())
-    rounds = [round for round in map_rounds(campaign) if round.name in names]
+    rounds = [round for round in campaign.rounds if round.name in names]
     return {
         "kinds": {round.name: round.kind for round in rounds},
         "opened": {round.name: round.opened_at for round in rounds},
         "consents": sorted(consents(campaign)),
         "standing": hashlib.sha256(standing).hexdigest()[:16],
     }
-
-
-def read_tasks(campaign: Campaign, name: str) -> list[Task]:
-    """A round's tasks.
-
-    Raises:
-        CurationError: they are missing, as in a copy without private files; or a line is not a
-            task.
-    """
-    path = campaign.folder("rounds") / name / "tasks.jsonl"
-    if not path.exists():
-        raise not_in_copy(path)
-    return read_records(path, Task)
-
-
-def not_in_copy(path: Path) -> CurationError:
-    """The error if a private file of a round is missing, as in a clone of a repository."""
-    return CurationError(
-        f"{path}: is not in this copy of the campaign",
-        "copy tasks.jsonl and items.jsonl of every round from the machine that has the raw answers "
-        "(docs/campaign.md, Privacy): they are private, so .gitignore leaves them out",
-    )
 
 
 def write_tasks(campaign: Campaign, name: str, tasks: list[Task]) -> None:
@@ -259,43 +176,9 @@ def write_asked(campaign: Campaign, name: str, asked: dict[str, int]) -> None:
         file.write(dump_json(asked))
 
 
-def read_answers(campaign: Campaign, name: str) -> list[Answer]:
-    """What became of each answer to a round's tasks; empty before the first answer."""
-    return read_records(campaign.folder("rounds") / name / "answers.jsonl", Answer, missing_ok=True)
-
-
-def read_flags(campaign: Campaign, name: str) -> list[Flag]:
-    """The flags that validators set on a round's items; empty before the first answer."""
-    return read_records(campaign.folder("rounds") / name / "flags.jsonl", Flag, missing_ok=True)
-
-
-def flag_files(campaign: Campaign) -> list[Path]:
-    """The flags of every round that has answers."""
-    paths = (campaign.folder("rounds") / name / "flags.jsonl" for name in campaign.round_names())
-    return [path for path in paths if path.exists()]
-
-
-def read_typing(campaign: Campaign, name: str) -> list[Typing]:
-    """How the texts of a round's answers came about; empty if nothing was counted."""
-    return read_records(campaign.folder("rounds") / name / "typing.jsonl", Typing, missing_ok=True)
-
-
-def read_checks(campaign: Campaign, name: str) -> list[InstructionChecks]:
-    """The instruction checks of a round, by person; empty if there were none."""
-    return read_records(
-        campaign.folder("rounds") / name / "checks.jsonl", InstructionChecks, missing_ok=True
-    )
-
-
-def check_files(campaign: Campaign) -> list[Path]:
-    """The instruction checks of every round that has answers."""
-    paths = (campaign.folder("rounds") / name / "checks.jsonl" for name in campaign.round_names())
-    return [path for path in paths if path.exists()]
-
-
 def failed_people(campaign: Campaign) -> list[str]:
     """Pseudonyms of the people who failed ``FAILS`` instruction checks in one round, sorted."""
-    rows = (row for name in campaign.round_names() for row in read_checks(campaign, name))
+    rows = (row for name in campaign.round_names() for row in campaign.checks[name])
     return sorted({row.annotator for row in rows if row.failed >= FAILS})
 
 
@@ -318,7 +201,7 @@ def new_refusals(campaign: Campaign, before: Refusals) -> Counter[str]:
 
 def consents(campaign: Campaign) -> set[str]:
     """The versions of the consent text that this campaign's rounds have shown."""
-    return {round.consent for round in map_rounds(campaign)}
+    return {round.consent for round in campaign.rounds}
 
 
 def standing_file(campaign: Campaign) -> Path:
@@ -326,19 +209,9 @@ def standing_file(campaign: Campaign) -> Path:
     return campaign.folder("rounds") / "standing.jsonl"
 
 
-def read_standing(campaign: Campaign) -> list[Standing]:
-    """The decisions about people, in order."""
-    return read_records(standing_file(campaign), Standing, missing_ok=True)
-
-
 def corrections_file(campaign: Campaign) -> Path:
     """The file that lists the texts of items that the team has changed."""
     return campaign.folder("rounds") / "corrections.jsonl"
-
-
-def read_corrections(campaign: Campaign) -> list[Correction]:
-    """The texts of items that the team has changed, in order."""
-    return read_records(corrections_file(campaign), Correction, missing_ok=True)
 
 
 def write_corrections(campaign: Campaign, corrections: Iterable[Correction]) -> None:
@@ -385,7 +258,7 @@ def erased(campaign: Campaign, name: str) -> "Callable[[Sent], bool]":
     """
     from curation.rounds.answers.interpret import person_of
 
-    erased_people = people.erased(read_standing(campaign))
+    erased_people = people.erased(campaign.standing)
     if not erased_people:
         return lambda event: False
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
@@ -433,7 +306,7 @@ def read_holdings(
     """
     if not lines:
         return []
-    out = people.out(read_standing(campaign))
+    out = people.out(campaign.standing)
     path = campaign.folder("rounds") / name / "rejected.jsonl"
     sheets = any(line.action == "correct" for line in lines)
     rejections = read_records(path, Rejection, missing_ok=True) if sheets else []
@@ -503,7 +376,7 @@ def forget_holder(campaign: Campaign, person: str, erased: Collection[str]) -> N
         person: the pseudonym of the person whose answers are erased now.
         erased: pseudonyms of all people who had everything erased.
     """
-    decisions = read_standing(campaign)
+    decisions = campaign.standing
     at = next(d.at for d in decisions if (d.person, d.action) == (person, "erase"))
     for name in planned_rounds(campaign):
         before = read_ledger(campaign, name)
@@ -512,7 +385,7 @@ def forget_holder(campaign: Campaign, person: str, erased: Collection[str]) -> N
             for line in before
         ]
         if before and not any(line.action == "recall" and line.at == at for line in before):
-            answers = read_answers(campaign, name)
+            answers = campaign.answers[name]
             left = [answer for answer in answers if answer.annotator != person]
             still = {each.table: each.tasks for each in holdings(before, answers)}
             for each in holdings(before, left):

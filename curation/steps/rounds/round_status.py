@@ -7,15 +7,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.campaign import Campaign
-from curation.files import CurationError, read_records, writing
+from curation.campaign import Campaign, Dataset
+from curation.files import CurationError, writing
 from curation.formats.table_words import languages, nearest
 from curation.formats.toml_files import read_toml
 from curation.records import (
     KINDS,
     ROUND_KINDS,
     Answer,
-    Person,
     PlatformName,
     Round,
     RoundKind,
@@ -63,8 +62,7 @@ def warn_of_caps(campaign: Campaign, status: "RoundStatus", *, reporter: Reporte
 
     work = WORK[status.round.kind]
     caps = caps_of(campaign.settings.rounds, work)
-    met = campaign.folder("rounds") / "people.jsonl"
-    known = len(standing.who_answered(read_records(met, Person, missing_ok=True)))
+    known = len(standing.who_answered(campaign.people))
     asked = {task: n for task, n in status.asked.items() if task not in status.void}
     alone = {"per_person": caps._replace(term=0), "per_term": caps._replace(person=0)}
     for name, cap in zip(CAP_NAMES, caps, strict=True):
@@ -83,6 +81,13 @@ def warn_of_caps(campaign: Campaign, status: "RoundStatus", *, reporter: Reporte
 def own_texts(campaign: Campaign) -> Path:
     """The file in which a team changes texts that annotators see."""
     return campaign.folder("rounds") / "text.toml"
+
+
+OWN_TEXTS: Dataset[pages.Own] = Dataset(
+    "own texts",
+    lambda campaign: [own_texts(campaign)],
+    lambda campaign: pages.read_own(campaign.settings.campaign.language, own_texts(campaign)),
+)
 
 
 def write_skeleton(
@@ -107,7 +112,7 @@ def write_skeleton(
     if path.exists():
         if to or read_toml(path, fix="see docs/rounds.md").keys() - {pages.STUDY}:
             raise CurationError(f"{path}: exists already", "give another file with --to FILE")
-        study = dict(pages.read_own(language, path).get(pages.STUDY, {}))
+        study = dict(pages.read_own(language, path).texts.get(pages.STUDY, {}))
     if like and nearest(like) is None:
         raise CurationError(
             f"no texts in the language {like!r} are shipped", f"use one of {', '.join(languages())}"
@@ -132,7 +137,7 @@ def preview_texts(campaign: Campaign, to: Path) -> tuple[pages.Lacking, list[Pat
     Raises:
         CurationError: the campaign's own texts are damaged, or have a key that is not known.
     """
-    language, own = campaign.settings.campaign.language, own_texts(campaign)
+    language, own = campaign.settings.campaign.language, campaign[OWN_TEXTS]
     made = []
     shown = pages.texts(language, own, english=True)
     for kind in ROUND_KINDS:
@@ -144,10 +149,10 @@ def preview_texts(campaign: Campaign, to: Path) -> tuple[pages.Lacking, list[Pat
 
 def before_rounds(campaign: Campaign) -> str:
     """What the team has to write before a round can be opened; empty if nothing is missing."""
-    language, own = campaign.settings.campaign.language, own_texts(campaign)
-    command, place = f"curation rounds texts {language}", campaign.relative(own)
+    language = campaign.settings.campaign.language
+    command, place = f"curation rounds texts {language}", campaign.relative(own_texts(campaign))
     try:
-        lacks = pages.lacking(language, own)
+        lacks = pages.lacking(language, campaign[OWN_TEXTS])
         if lacks.left:
             left = f"{amount(len(lacks.left), 'text')} that {place} still lacks"
             return f"write the {left} ({command} shows them)" if lacks.begun else command
@@ -188,7 +193,7 @@ def new_texts(campaign: Campaign, pay: float, *, typing: bool = False) -> dict[s
     amount = money(earned(pay, 1)) if pay else ""
     return pages.texts(
         settings.campaign.language,
-        own_texts(campaign),
+        campaign[OWN_TEXTS],
         study=study,
         pay=(amount, settings.rounds.currency),
         typing=typing,
@@ -209,7 +214,7 @@ def task_data(campaign: Campaign, round: Round, tasks: Sequence[Task]) -> list[d
     """What leaves the campaign for each task: what people need to answer it, and nothing else."""
     shown = shown_texts(campaign, round)
     descriptions = _descriptions(campaign, tasks) if round.kind == "review" else {}
-    names = {term.id: term.text for term in read.read_terms(campaign).values()}
+    names = {term.id: term.text for term in campaign.terms.values()}
     return [
         pages.task_data(
             task,
@@ -376,8 +381,8 @@ class _Access(NamedTuple):
     def texts(self) -> dict[str, Any]:
         return shown_texts(self.campaign, self.round)
 
-    def tasks(self) -> list[Task]:
-        return round_files.read_tasks(self.campaign, self.round.name)
+    def tasks(self) -> Sequence[Task]:
+        return self.campaign.tasks[self.round.name]
 
     def task_data(self, tasks: Sequence[Task]) -> list[dict[str, Any]]:
         return task_data(self.campaign, self.round, tasks)
@@ -391,7 +396,7 @@ class _Access(NamedTuple):
         return round_files.erased(self.campaign, self.round.name)
 
     def writing_rounds(self, url: str) -> list[str]:
-        rounds = round_files.map_rounds(self.campaign)
+        rounds = self.campaign.rounds
         return [other.name for other in rounds if other.server == url and other.kind in KINDS]
 
     def save(self, round: Round) -> None:
@@ -407,7 +412,7 @@ class _Access(NamedTuple):
         from curation.checks.content import gist
 
         by_term: dict[str, list[str]] = {}
-        items = read.read_items(self.campaign) if self.round.kind in KINDS else []
+        items = self.campaign.items if self.round.kind in KINDS else []
         for item in items:
             if item.kind == self.round.kind and (not without or item.writer != without):
                 meant = [a.sentence for a in item.associations if a.intent != "unrelated"]
@@ -460,8 +465,8 @@ class RoundStatus(NamedTuple):
     """
 
     round: Round
-    tasks: list[Task]
-    answers: list[Answer]
+    tasks: Sequence[Task]
+    answers: Sequence[Answer]
     asked: dict[str, int]
     votes: "dict[str, list[Votes]]"
     void: set[str]
@@ -500,11 +505,11 @@ def read_status(campaign: Campaign, round: Round) -> RoundStatus:
     """A round's status, by the answers that are here."""
     from curation.rounds import progress
 
-    tasks = round_files.read_tasks(campaign, round.name)
-    answers = round_files.read_answers(campaign, round.name)
-    items = read.read_items(campaign) if campaign.round_names() else []
-    known = {item.id: item for item in (*items, *read.neutral_items(campaign))}
-    kept = {t.id for t in read.read_terms(campaign).values() if t.status == "kept"}
+    tasks = campaign.tasks[round.name]
+    answers = campaign.answers[round.name]
+    items = campaign.items if campaign.round_names() else []
+    known = {item.id: item for item in (*items, *campaign.neutral_items)}
+    kept = {t.id for t in campaign.terms.values() if t.status == "kept"}
     void = progress.voided(round, tasks, known, kept)
     votes = {}
     if round.kind == "validation":
@@ -516,7 +521,7 @@ def read_status(campaign: Campaign, round: Round) -> RoundStatus:
     asked = round_files.read_asked(campaign, round.name, tasks)
     ledger = round_files.read_ledger(campaign, round.name)
     out = round_files.read_holdings(campaign, round.name, ledger, answers, void)
-    place, gone = open_platform(campaign, round), standing.out(round_files.read_standing(campaign))
+    place, gone = open_platform(campaign, round), standing.out(campaign.standing)
     excluded = {who for who, (code, _) in gone.items() if code == "excluded"}
     exchanges = place.exchanges_tables
     status = RoundStatus(round, tasks, answers, asked, votes, void, lack, out, exchanges)
@@ -544,7 +549,7 @@ def to_correct(
         needed={task: n - held.get(task, 0) for task, n in status.lack.items()},
         caps=caps_of(settings, work),
         least={"write": settings.write_seconds, "label": settings.label_seconds}.get(work, 0.0),
-        out=standing.out(round_files.read_standing(campaign)),
+        out=standing.out(campaign.standing),
     )
 
 
@@ -602,9 +607,7 @@ def about_budget(campaign: Campaign) -> str:
     budget = campaign.settings.rounds.budget
     if not budget:
         return ""
-    rounds = [
-        progress_of(campaign, read_status(campaign, r)) for r in round_files.map_rounds(campaign)
-    ]
+    rounds = [progress_of(campaign, read_status(campaign, r)) for r in campaign.rounds]
     now, in_all = sum(p.cost for p in rounds), sum(p.cost_in_all for p in rounds)
     over = f", {in_all - budget:,.2f} more than the budget" if in_all > budget else ""
     return (
@@ -630,7 +633,7 @@ def to_deal(status: RoundStatus) -> dict[str, int]:
 def flagged(campaign: Campaign, round: Round, *, by: int = 2) -> Mapping[str, list[str]]:
     """By flag, the items that at least ``by`` people gave it."""
     people_by_flag: dict[tuple[str, str], set[str]] = {}
-    for flag in round_files.read_flags(campaign, round.name):
+    for flag in campaign.flags[round.name]:
         people_by_flag.setdefault((flag.flag, flag.item), set()).add(flag.annotator)
     items: dict[str, list[str]] = {}
     for (flag_name, item), people in sorted(people_by_flag.items()):
@@ -649,15 +652,15 @@ def about_waiting(campaign: Campaign, name: str) -> str:
     """
     if name not in round_files.planned_rounds(campaign):
         return ""
-    waiting = open_platform(campaign, round_files.read_round(campaign, name)).waiting()
+    waiting = open_platform(campaign, campaign.round(name)).waiting()
     return came(waiting, name) if waiting else ""
 
 
 def about_neutral(campaign: Campaign) -> str:
     """The command that asks for labels on neutral associations, if nobody was asked yet."""
-    rounds = round_files.map_rounds(campaign)
+    rounds = campaign.rounds
     asked = {name for round in rounds if round.kind == "validation" for name in round.of}
-    written = {item.round for item in read.neutral_items(campaign)} - asked
+    written = {item.round for item in campaign.neutral_items} - asked
     names = [round.name for round in rounds if round.name in written and round.state == "closed"]
     of = "".join(f" --of {name}" for name in names)
     return f"curation rounds open validation{of}" if names else ""

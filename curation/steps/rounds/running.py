@@ -34,7 +34,6 @@ from curation.rounds.platforms.interface import Demand, Published
 from curation.settings import DecisionSettings
 from curation.steps import read, terms
 from curation.steps import terms as term_files
-from curation.steps.read import read_items
 from curation.steps.rounds import licences, round_files, round_status
 from curation.steps.rounds.fold import ANSWERS, ITEM_PITFALLS, fold_answers, pitfalls
 from curation.steps.rounds.round_status import DEFAULT, open_platform, platform_name, warn_of_caps
@@ -48,9 +47,7 @@ from curation.text.wording import amount
 
 def fresh_name(campaign: Campaign, kind: str, taken: set[str]) -> str:
     """A name for a round without one: that of a half-open round of its kind, or a new name."""
-    half_open = [
-        r.name for r in round_files.map_rounds(campaign) if (r.kind, r.state) == (kind, "planned")
-    ]
+    half_open = [r.name for r in campaign.rounds if (r.kind, r.state) == (kind, "planned")]
     free = (f"{kind}-{n}" for n in range(1, len(taken) + 2) if f"{kind}-{n}" not in taken)
     return half_open[0] if half_open else next(free)
 
@@ -109,7 +106,7 @@ def plan_round(
         answers, tasks = _review(campaign, name, chosen)
     elif kind == "neutral":
         answers, tasks = _neutral(campaign, name, chosen, of)
-    elif not round_files.neutral_rounds(campaign).keys().isdisjoint(of):
+    elif not campaign.neutral_rounds.keys().isdisjoint(of):
         answers, tasks = _neutral_validation(campaign, name, chosen, of, reporter)
     elif kind == "validation":
         answers, tasks = _validation(campaign, name, chosen, of, reporter)
@@ -205,7 +202,7 @@ def _terms(campaign: Campaign, domains: Sequence[str], named: Sequence[str]) -> 
     """The kept terms to work on: all, or those of these domains, or those that are named."""
     terms = [
         term
-        for term in read.read_terms(campaign).values()
+        for term in campaign.terms.values()
         if term.status == "kept" and term.domain in (domains or campaign.settings.domains)
     ]
     chosen: dict[str, Term] = {}
@@ -280,7 +277,7 @@ def _validation(
     """
     settings, decisions = campaign.settings.rounds, campaign.settings.decisions
     _check_of(campaign, of)
-    items = read.read_items(campaign) if campaign.round_names() else []
+    items = campaign.items if campaign.round_names() else []
     votes = read.votes(campaign, items)
     busy, term_ids = _in_other_rounds(campaign, name), {term.id for term in terms}
     pilots, is_pilot = round_files.left_out_pilots(campaign), round_files.is_pilot(name)
@@ -302,7 +299,7 @@ def _validation(
         and _is_undecided(votes[item.id], decisions)
     ]
     if not chosen:
-        rounds = round_files.map_rounds(campaign)
+        rounds = campaign.rounds
         running = [r.name for r in rounds if r.kind == "validation" and r.state != "closed"]
         raise CurationError(
             "every item has its labels or is in an open round"
@@ -336,7 +333,7 @@ def _neutral(
 
     It takes the items of which it is known what they mean and that were in no neutral round yet.
     """
-    apart, term_ids = round_files.neutral_rounds(campaign), {term.id for term in terms}
+    apart, term_ids = campaign.neutral_rounds, {term.id for term in terms}
     _check_of(campaign, of)
     pilots = round_files.left_out_pilots(campaign)
     is_pilot = round_files.is_pilot(name) and not campaign.settings.decisions.pilots
@@ -344,11 +341,11 @@ def _neutral(
         task.item
         for round, labels in apart.items()
         if round != name and not labels
-        for task in round_files.read_tasks(campaign, round)
+        for task in campaign.tasks[round]
     }
     chosen = [
         item
-        for item in (read.read_items(campaign) if campaign.round_names() else [])
+        for item in (campaign.items if campaign.round_names() else [])
         if item.term in term_ids
         and item.id not in taken
         and item.id not in campaign.settings.decisions.leave_out
@@ -368,16 +365,16 @@ def _neutral_validation(
     campaign: Campaign, name: str, terms: Sequence[Term], of: Sequence[str], reporter: Reporter
 ) -> tuple[int, list[Task]]:
     """Labels that each neutral association needs, and the tasks of the round that asks for them."""
-    apart, labels = round_files.neutral_rounds(campaign), campaign.settings.decisions.of
+    apart, labels = campaign.neutral_rounds, campaign.settings.decisions.of
     if others := [round for round in of if apart.get(round, True)]:
         raise CurationError(
             f"{others[0]} is not a neutral round, and labels on neutral associations are apart",
             "name only neutral rounds with --of, or none of them",
         )
-    given = Counter((label.item, label.association) for label in read.neutral_labels(campaign))
+    given = Counter((label.item, label.association) for label in campaign.neutral_labels)
     busy, term_ids = _in_other_rounds(campaign, name), {term.id for term in terms}
     wanted, chosen = {}, []
-    for item in read.neutral_items(campaign):
+    for item in campaign.neutral_items:
         wanted[item.id] = labels - given[item.id, item.associations[-1].id]
         is_free = item.round in of and item.term in term_ids and item.id not in busy
         chosen += [item] if is_free and wanted[item.id] > 0 else []
@@ -402,14 +399,14 @@ def _tasks_on(
     """Tasks that show items; nobody gets one with words of their own."""
     tasks = plan.validation(
         items,
-        read.read_terms(campaign),
+        campaign.terms,
         round=name,
         wanted=wanted,
         full=full,
         seed=campaign.settings.campaign.seed,
         sealed=_sealed(campaign),
     )
-    wrote = {a.id: item.writer for item in read.read_items(campaign) for a in item.associations}
+    wrote = {a.id: item.writer for item in campaign.items for a in item.associations}
     beside = {item.id: wrote[item.associations[0].id] for item in items}
     others = ((task, beside[task.item or ""]) for task in tasks)
     return [
@@ -430,7 +427,7 @@ def _is_undecided(votes: Sequence[Votes], decisions: DecisionSettings) -> bool:
 def _in_other_rounds(campaign: Campaign, name: str) -> set[str]:
     """Items that another open round of validation asks for with the words that they have now."""
     items = set()
-    for round in round_files.map_rounds(campaign):
+    for round in campaign.rounds:
         if round.kind == "validation" and round.name != name and round.state != "closed":
             status = round_status.read_status(campaign, round)
             items |= {t.item for t in status.tasks if t.item and t.id not in status.void}
@@ -451,12 +448,12 @@ def apply_reviews(
     reviews = read_records(
         campaign.folder("rounds") / round.name / "reviews.jsonl", Review, missing_ok=True
     )
-    edits = [edit for edit in terms.read_edits(campaign) if edit.action]
+    edits = [edit for edit in campaign[terms.EDITS] if edit.action]
     actions = {(edit.domain, edit.term): edit.action for edit in edits}
     # A renamed term is met under its new name.
     actions |= {(edit.domain, edit.into): edit.action for edit in edits if edit.action == "rename"}
     verdicts, undecided, overruled, suggestions = majority(
-        reviews, read.read_terms(campaign), reviewers=round.answers, edits=actions
+        reviews, campaign.terms, reviewers=round.answers, edits=actions
     )
     added = [
         dict.fromkeys(COLUMNS, "")
@@ -566,7 +563,7 @@ def open_round(
     known = round_status.round_kind(kind)
     on = platform_name(platform)
     if name and (campaign.folder("rounds") / name / "round.json").exists():
-        on = platform_name(platform or round_files.read_round(campaign, name).platform)
+        on = platform_name(platform or campaign.round(name).platform)
     address = round_status.server_address(on, url)
     round_status.check_link(on, common_link=common_link, prolific=prolific)
     taken = set(round_files.planned_rounds(campaign)) | set(campaign.round_names())
@@ -580,7 +577,7 @@ def open_round(
     name = name or begun or fresh_name(campaign, kind, taken)
     round_files.check_name(name)
     if (campaign.folder("rounds") / name / "round.json").exists():
-        round = round_files.read_round(campaign, name)
+        round = campaign.round(name)
         if round.kind != kind or platform not in ("", round.platform):
             raise CurationError(
                 f"round {name} is of kind {round.kind} on {round.platform}",
@@ -628,7 +625,7 @@ def _begun(
     A command that was stopped at its very end can so be repeated. A round of validation takes only
     items that are in no open round, so it is never opened twice.
     """
-    for round in round_files.map_rounds(campaign):
+    for round in campaign.rounds:
         place = campaign.folder("rounds") / round.name
         untouched = not (place / "raw").exists() and not (place / "dealt.jsonl").exists()
         same = (round.kind, round.platform, round.state) == (kind, platform, "open")
@@ -675,7 +672,7 @@ def rounds_to_pull(campaign: Campaign, name: str | None) -> list[Round]:
     """
     if name:
         return [round_files.the_round(campaign, name)]
-    places = [(each, open_platform(campaign, each)) for each in round_files.map_rounds(campaign)]
+    places = [(each, open_platform(campaign, each)) for each in campaign.rounds]
     chosen = [
         round
         for round, place in places
@@ -716,7 +713,7 @@ def new_answers(
         counts: answers by what they are.
         before: ``round_files.refusals`` before the answers came in.
     """
-    every = (*read_items(campaign), *read.neutral_items(campaign))
+    every = (*campaign.items, *campaign.neutral_items)
     items = sum(item.round == round.name for item in every)
     refused = round_files.new_refusals(campaign, before)
     return NewAnswers(counts, refused, items, pitfalls(campaign, round.name))

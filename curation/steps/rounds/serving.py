@@ -10,9 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from curation import records
 from curation.campaign import SETTINGS, Campaign, open_campaign
-from curation.files import CurationError, read_records, read_text, writing
+from curation.files import CurationError, read_text, writing
 from curation.formats.tables import csv_text, read_csv
 from curation.rounds import people
 from curation.rounds.progress import ItemFacts, Overview
@@ -149,7 +148,7 @@ def _before(
             of validation.
     """
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
-    out, met, known = people.out(round_files.read_standing(campaign)), _met(campaign), _known(store)
+    out, met, known = people.out(campaign.standing), _met(campaign), _known(store)
     plans = map(store.plan, rounds)
     labels = any(plan is not None and plan.kind == "validation" for plan in plans)
     before = {}
@@ -172,8 +171,7 @@ def _before(
 
 def _met(campaign: Campaign) -> set[str]:
     """The pseudonyms of all who have answered."""
-    path = campaign.folder("rounds") / "people.jsonl"
-    return {person.id for person in read_records(path, records.Person, missing_ok=True)}
+    return {person.id for person in campaign.people}
 
 
 def _known(store: "Store") -> "dict[str, Person]":
@@ -189,7 +187,7 @@ def _known(store: "Store") -> "dict[str, Person]":
 
 def everybody(campaign: Campaign) -> list[str]:
     """The names of all people who have a link and are not out of the campaign."""
-    out = people.out(round_files.read_standing(campaign))
+    out = people.out(campaign.standing)
     with opened_store(campaign) as store:
         return [name for name, person in _known(store).items() if person.pseudonym not in out]
 
@@ -385,7 +383,7 @@ def _is_out(campaign: Campaign) -> Callable[[str], bool]:
 
     @lru_cache(maxsize=1)
     def out(state: object) -> set[str]:
-        return set(people.out(round_files.read_standing(campaign)))
+        return set(people.out(campaign.standing))
 
     def is_out(pseudonym: str) -> bool:
         if not path.exists():
@@ -410,7 +408,7 @@ def overview(root: Path) -> Overview:
     from curation.steps.rounds.quality import read_quality
 
     rounds, people, at, problem, campaign = {}, {}, now(), "", open_campaign(root)
-    for round in round_files.map_rounds(campaign):
+    for round in campaign.rounds:
         status = round_status.read_status(campaign, round)
         rounds[round.name] = round_status.figures(campaign, status)
         try:

@@ -8,10 +8,11 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from curation.campaign import Campaign, keep_out
+from curation.campaign import Campaign
 from curation.files import CurationError, read_bytes, read_records, read_text, sweep_beside, writing
 from curation.formats.table_words import Words
 from curation.formats.tables import csv_text, listed
+from curation.private import keep_out
 from curation.records import Dealing, Round, Task
 from curation.rounds import pages
 from curation.rounds.answers import archive, forms
@@ -115,7 +116,7 @@ def write_files(
         page = pages.page(round.kind, texts, language=language, columns=guide, fill=not plain)
         file.write(page.encode())
     if named:
-        keep_out(to, campaign, private_names(round.name))
+        keep_out(to, campaign.root, private_names(round.name))
         text = who_gets_which(names, [named[person] for person in shares])
         paths = (
             to / f"{round.name}-who-gets-which{f'-{n:03d}' if n > 1 else ''}.csv"
@@ -348,7 +349,7 @@ def _dealt(
     from curation.rounds import people
     from curation.rounds.allocation import assign
 
-    out = people.out(round_files.read_standing(campaign))
+    out = people.out(campaign.standing)
     barred = [person for person in named if person in out]
     if barred:
         raise CurationError(
@@ -506,7 +507,7 @@ def _check_round(campaign: Campaign, round: Round, places: Mapping[str, str]) ->
     Raises:
         CurationError: the table has answers to tasks, and none of these tasks is of the round.
     """
-    own = {task.id for task in round_files.read_tasks(campaign, round.name)}
+    own = {task.id for task in campaign.tasks[round.name]}
     if not places or not own.isdisjoint(places):
         return
     for other in round_files.planned_rounds(campaign):

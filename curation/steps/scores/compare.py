@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation import __version__
 from curation.campaign import Campaign
 from curation.catsets.stereoset import read_cat_entries
 from curation.files import CurationError, dump_json, dump_line, read_json, writing
@@ -42,8 +41,7 @@ from curation.scores.sizes import read_sizes
 from curation.scores.terms import Agreement, published_agreement
 from curation.stats.metrics import Ties, of_one_kind
 from curation.steps.decisions import AGREEMENT, FILTER, agreement_report, flag_counts
-from curation.steps.read import read_counted, read_items
-from curation.steps.rounds.round_files import flag_files
+from curation.steps.read import read_counted
 from curation.steps.scores.runs import (
     common_runs,
     current_runs,
@@ -55,6 +53,7 @@ from curation.steps.scores.runs import (
 from curation.steps.source import Source, read_gold
 from curation.steps.step import QUIET, Reporter, current
 from curation.text.wording import amount
+from curation.version import __version__
 
 if TYPE_CHECKING:
     from curation.decisions.agreement import TermAgreement
@@ -230,9 +229,9 @@ def compare(
 
 def _flagged(source: Source) -> Mapping[str, int]:
     """How many validators flagged each of a campaign's items; gold files do not say."""
-    if source.campaign is None or not any(flag_files(source.campaign)):
+    if source.campaign is None or not any(source.campaign.flags.files()):
         return {}
-    items = read_items(source.campaign)
+    items = source.campaign.items
     return flag_counts(source.campaign, read_counted(source.campaign, items, alone=True))
 
 
@@ -352,7 +351,7 @@ class FittedEnsemble(NamedTuple):
 
 def ensemble_splits(
     source: Source, dev: Sequence[Path] | None = None, *, reporter: Reporter = QUIET
-) -> dict[str, list[Cat]]:
+) -> dict[str, Sequence[Cat]]:
     """The CATs to score and the dev CATs to fit the weights on.
 
     Args:

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from curation.campaign import Campaign
+from curation.campaign import LABELS, Campaign
 from curation.catsets.entries import sentences_of
 from curation.catsets.stereoset import read_cat_entries, votes
-from curation.files import CurationError, read_json, read_records
+from curation.files import CurationError, read_json
 from curation.formats.table_words import read_label
-from curation.records import VALUES, Cat, Decision
+from curation.records import VALUES, Cat
 from curation.scores.boards import board
 from curation.scores.groups import groups as comparable
 from curation.scores.runs import Run, found_runs
 from curation.stats.agreement import Counts
 from curation.stats.artefacts import artefacts, unigram
 from curation.steps.measures import VADER, pitfall_table, pitfalls_of
-from curation.steps.read import label_files, read_labels, stopped_early
+from curation.steps.read import stopped_early
 from curation.steps.scores.runs import current_runs, read_runs, read_sentiment
 from curation.steps.source import Source
 from curation.steps.step import QUIET, Reporter
@@ -110,7 +110,7 @@ def _evidence(source: Source) -> dict[str, tuple[str, ...]]:
             campaign.folder("decisions") / name for name in ("decisions.jsonl", "agreement.json")
         ],
         "content": [campaign.folder("measures") / "pitfalls.json"],
-        "retest": label_files(campaign),
+        "retest": LABELS.files(campaign),
     }
     return {
         name: tuple(campaign.relative(path) for path in paths if path.exists())
@@ -196,15 +196,12 @@ def _of_campaign(campaign: Campaign, cats: Sequence[Cat]) -> tuple[Counts | None
     Items that got labels only until they were decided agree too well, so they have no votes here;
     a random sample of items got all labels (docs/decisions.md).
     """
-    path = campaign.folder("decisions") / "decisions.jsonl"
     early = stopped_early(campaign)
-    decisions = read_records(path, Decision, missing_ok=True)
-    verdicts = (
-        v for decision in decisions if decision.item not in early for v in decision.verdicts
-    )
+    decided = (decision for decision in campaign.decisions if decision.item not in early)
+    verdicts = (verdict for decision in decided for verdict in decision.verdicts)
     by_id = {verdict.id: verdict.votes for verdict in verdicts}
     ids = {a.id for cat in cats for a in cat.associations}
-    table = read_labels(campaign)
+    table = campaign.labels
     table = table[table["association"].isin(ids)]
     times = table["submitted_at"].astype(object).fillna("").to_numpy(str)
     table = table.iloc[np.argsort(times, kind="stable")]

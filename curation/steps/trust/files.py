@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
-from curation import __version__
 from curation.campaign import Campaign
 from curation.files import (
     CurationError,
@@ -31,10 +30,11 @@ from curation.files import (
     writing,
 )
 from curation.formats.tables import read_csv
-from curation.records import Bias, Evidence, Rejection, Term
+from curation.records import Bias, Evidence, Rejection
 from curation.settings import GroupSettings
 from curation.text.times import now
 from curation.trust.groups import Groups, check_count, check_shares
+from curation.version import __version__
 from curation.work.run_folder import write_json, write_lines
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def _targets(
             "set domain to the domain whose target terms are to be measured, or targets to a file",
         )
     path = campaign.folder("terms") / "targets.jsonl"
-    terms = read_records(path, Term, missing_ok=True)
+    terms = campaign.terms.values() if path.exists() else ()
     kept = [term for term in terms if term.domain == settings.domain and term.status == "kept"]
     if not kept:
         what = f"{path}: there are no target terms of the domain «{settings.domain}»"
@@ -488,15 +488,19 @@ def write_run(folder: Path, groups: str, identity: Mapping[str, Any], found: Mea
     return read_run(folder)
 
 
-def read_run(folder: Path) -> TrustRun:
+def read_run(folder: Path, *, sha256: Callable[[Path], str | None] = digest) -> TrustRun:
     """Read a run.
+
+    Args:
+        folder: its folder.
+        sha256: gives that of a file.
 
     Raises:
         CurationError: it is damaged, or writing it was interrupted.
     """
     path, again = folder / RUN, "delete this folder and measure again"
     about = read_json(path)
-    if not isinstance(about, dict) or about.get("bias_sha256") != digest(folder / BIAS):
+    if not isinstance(about, dict) or about.get("bias_sha256") != sha256(folder / BIAS):
         what = f"{path}, field 'bias_sha256': does not belong to the {BIAS} beside it"
         raise CurationError(what, again)
     try:

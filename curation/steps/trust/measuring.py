@@ -8,6 +8,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
@@ -220,7 +221,7 @@ def known_runs(campaign: Campaign) -> KnownRuns:
     for path in sorted(campaign.folder("trust").glob(f"runs/*/*/{files.RUN}")):
         name = path.parent.relative_to(campaign.folder("trust") / "runs").as_posix()
         try:
-            complete[name] = files.read_run(path.parent)
+            complete[name] = _run(campaign, path.parent)
         except CurationError as error:
             left_out[name] = told(error)
     used = (run.groups for run in complete.values())
@@ -242,6 +243,11 @@ def known_runs(campaign: Campaign) -> KnownRuns:
                 "with the same options as before"
             )
     return KnownRuns(complete, groups, problems, dict(sorted(left_out.items())))
+
+
+def _run(campaign: Campaign, folder: Path) -> TrustRun:
+    paths = [folder / name for name in (files.RUN, files.BIAS)]
+    return campaign.once(folder, paths, lambda: files.read_run(folder, sha256=campaign.digest))
 
 
 def measure_runs(campaign: Campaign) -> list[RunState]:

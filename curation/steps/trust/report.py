@@ -8,19 +8,19 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from curation import __version__
-from curation.campaign import Campaign
+from curation.campaign import LABELS, Campaign, Dataset
 from curation.files import CurationError, digest, dump_json, read_json, read_text, shipped, writing
 from curation.formats.toml_files import (
     CONTROL,
     comment,
-    is_filled,
     line_of,
-    read_toml,
+    parsed_toml,
+    read_form,
     toml_key,
     write_form,
 )
@@ -29,7 +29,6 @@ from curation.scores.run_folder import COMPARISONS
 from curation.settings import TrustSettings
 from curation.steps.decisions import AGREEMENT, FILTER, SPLIT
 from curation.steps.measures import PITFALLS, VADER
-from curation.steps.read import label_files
 from curation.steps.read import run_files as score_files
 from curation.steps.rounds.fold import ANSWERS
 from curation.steps.source import Source, campaign_source
@@ -49,6 +48,7 @@ from curation.trust.groups import Groups
 from curation.trust.protocol import report as protocol
 from curation.trust.protocol.attested import Answers, attested, is_past, open_questions, questions
 from curation.trust.protocol.checks import CHECKS
+from curation.version import __version__
 from curation.work.manifest import Results, digests
 
 REPORT, PAGE, ATTEST = "report.json", "report.md", "attest.toml"
@@ -90,6 +90,13 @@ def attest_file(campaign: Campaign) -> Path:
     return campaign.folder("trust") / ATTEST
 
 
+ATTESTED: Dataset[Mapping[str, str]] = Dataset(
+    "attested",
+    lambda campaign: [attest_file(campaign)],
+    lambda campaign: MappingProxyType(read_answers(attest_file(campaign))),
+)
+
+
 # --- the step -----------------------------------------------------------------------------------
 
 
@@ -120,7 +127,7 @@ def settings(campaign: Campaign) -> dict[str, Any]:
         "name": own.campaign.name,
         "seed": own.campaign.seed,
         "language": own.campaign.language,
-        "review_is_due": is_past(read_answers(attest_file(campaign)), _today()),
+        "review_is_due": is_past(campaign[ATTESTED], _today()),
         "versions": versions("numpy", "scipy"),
     }
 
@@ -141,7 +148,7 @@ def dataset_files(campaign: Campaign) -> list[Path]:
         *(campaign.folder("decisions") / name for name in names),
         campaign.folder("measures") / "pitfalls.json",
         *([campaign.folder("measures") / "sentiment_scores.json"] if is_classified else ()),
-        *(*label_files(campaign), *score_files(campaign), campaign.folder("trust") / DIRECTIONS),
+        *(*LABELS.files(campaign), *score_files(campaign), campaign.folder("trust") / DIRECTIONS),
     ]
 
 
@@ -157,7 +164,7 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
     for name, why in left_out.items():
         reporter.warn(f"{name} is not in the trust report: {why}")
     source = None if alone(campaign) else campaign_source(campaign)
-    answers = read_answers(attest_file(campaign))
+    answers = campaign[ATTESTED]
     rows: list[Criterion] = []
     with reporter.stages() as tell:
         if known.runs:
@@ -282,7 +289,7 @@ def _today() -> str:
 def _has_answers(campaign: Campaign) -> bool:
     """Whether ``attest.toml`` says something, or has an error."""
     try:
-        return bool(read_answers(attest_file(campaign)))
+        return bool(campaign[ATTESTED])
     except CurationError:
         return True
 
@@ -394,7 +401,7 @@ def write_template(path: Path) -> bool:
     Raises:
         CurationError: it cannot be written.
     """
-    if is_filled(path):
+    if read_form(path):
         return False
     write_form(path, template())
     return True
@@ -406,15 +413,13 @@ def read_answers(path: Path) -> dict[str, str]:
     Raises:
         CurationError: the file has an error; the message names line and key.
     """
-    if not is_filled(path):
-        return {}
-    content = read_toml(path, fix="put each text between quotes; " + _DOCS)
+    text = read_form(path)
+    content = parsed_toml(text, path, fix="put each text between quotes; " + _DOCS)
     forms = {question.key: question.form for question in questions().asked}
     answers = {k: v.strip() if isinstance(v, str) else v for k, v in content.items()}
     for key, answer in answers.items():
         what, fix = _wrong(key, answer, forms)
         if what:
-            text = read_text(path)
             where = line_of(text, [key], depth=0) or line_of(text, [key], depth=1)
             raise CurationError(f"{path}{where}, {toml_key(key)[:200]}: {what}", fix)
     return {key: answer for key, answer in answers.items() if answer}

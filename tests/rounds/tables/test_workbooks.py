@@ -44,7 +44,8 @@ BOTH = pytest.mark.parametrize(
 @cache
 def texts_of(language: str) -> pages.Texts:
     folder = OWN[language]
-    return pages.texts(language, CAMPAIGNS / folder / "text.toml" if folder else None)
+    own = pages.read_own(language, CAMPAIGNS / folder / "text.toml") if folder else None
+    return pages.texts(language, own)
 
 
 def task(n: int, kind: RoundKind) -> Task:

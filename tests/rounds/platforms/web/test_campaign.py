@@ -311,7 +311,7 @@ def test_closing_brings_in_what_people_send_meanwhile(
 
         monkeypatch.setattr(running, "fold_answers", folding)
         with campaign.lock():
-            running.close_round(campaign, round_files.read_round(campaign, "w"))
+            running.close_round(campaign, campaign.round("w"))
         assert sent == ["closed", "new"]
         assert len(desk.records("w/items.jsonl", Item)) == 1
 

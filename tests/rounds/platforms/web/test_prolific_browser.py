@@ -10,7 +10,6 @@ from curation.records import Answer, Rejection
 from curation.rounds.platforms.interface import Platform
 from curation.rounds.platforms.web import forms
 from curation.rounds.platforms.web.arrivals import Claim
-from curation.steps.rounds import round_files
 from curation.steps.rounds.round_status import open_platform
 from support.desk import Desk
 from support.pages import pseudonyms
@@ -145,7 +144,7 @@ def people(crowd: Crowd, played: Played, clock: list[float]) -> None:
 
 def platform(desk: Desk) -> Platform:
     campaign = open_campaign(desk.root)
-    return open_platform(campaign, round_files.read_round(campaign, "r"))
+    return open_platform(campaign, campaign.round("r"))
 
 
 def submissions(desk: Desk, played: Played) -> None:

@@ -15,7 +15,6 @@ from curation.rounds.platforms.interface import Platform
 from curation.rounds.platforms.web import arrivals, forms
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.store import Person, Store
-from curation.steps.rounds import round_files
 from curation.steps.rounds.round_status import open_platform
 from support.desk import Desk
 from support.pages import pseudonyms, reviewed, work
@@ -40,7 +39,7 @@ def desk(forked: Any, tmp_path: Path, played: Played) -> Desk:
 
 def platform(desk: Desk) -> Platform:
     campaign = open_campaign(desk.root)
-    return open_platform(campaign, round_files.read_round(campaign, "r"))
+    return open_platform(campaign, campaign.round("r"))
 
 
 def enter(desk: Desk, store: Store, claim: Claim, standing: str = "checked") -> Person:
@@ -288,7 +287,7 @@ def test_the_link_for_prolific_is_for_our_own_pages_alone(
 def test_other_platforms_have_no_submissions(desk: Desk) -> None:
     desk.open("review", "s")
     campaign = open_campaign(desk.root)
-    place = open_platform(campaign, round_files.read_round(campaign, "s"))
+    place = open_platform(campaign, campaign.round("s"))
     place.set_study("x")
     assert (place.can_approve, place.submissions(ask=True), place.approve(["x"])) == (False, [], {})
     assert (place.study_link(), place.study_codes()) == ("", {})

@@ -75,7 +75,7 @@ def test_the_consent_says_it_where_it_is_counted(language: str, tmp_path: Path) 
     assert pages.consent_version(counted) != pages.consent_version(plain)
     own = tmp_path / "text.toml"
     own.write_text('[consent]\nlines = ["Our own words."]\n')
-    assert not pages.says_typing(pages.texts(language, own, typing=True))
+    assert not pages.says_typing(pages.texts(language, pages.read_own(language, own), typing=True))
 
 
 def counts_of(site: Site) -> dict[str, dict[str, Any]]:
