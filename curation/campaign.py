@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
@@ -31,6 +31,7 @@ from curation.files import (
     sweep,
     writing,
 )
+from curation.formats.table_words import Sections, wrong_text
 from curation.private import protect
 from curation.records import (
     Answer,
@@ -43,7 +44,9 @@ from curation.records import (
     Label,
     Manifest,
     Person,
+    Pitfall,
     Record,
+    Rejection,
     Round,
     Standing,
     Task,
@@ -83,11 +86,12 @@ FOLDERS: dict[Stage, str] = {
 
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 Stamp = tuple[int, int, int] | None
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset(Generic[T]):
+class Dataset(Generic[T_co]):
     """What a campaign holds under a name.
 
     Attributes:
@@ -99,30 +103,37 @@ class Dataset(Generic[T]):
 
     name: str
     files: "Callable[[Campaign], Sequence[Path]]"
-    read: "Callable[[Campaign], T]"
-    give: Callable[[T], T] = lambda value: value
+    read: "Callable[[Campaign], T_co]"
+    give: Callable[[Any], Any] = lambda value: value
+
+
+@dataclass(frozen=True, eq=False)
+class RoundDataset(Generic[T_co]):
+    """A file of each round.
+
+    Attributes:
+        name: its name in the round's folder.
+        read: reads it; it may be absent.
+    """
+
+    name: str
+    read: Callable[[Path], T_co]
+
+    def files(self, campaign: "Campaign") -> list[Path]:
+        """The files of the rounds that have answers."""
+        places = (campaign.folder("rounds") / name for name in campaign.round_names())
+        return [path for place in places if (path := place / self.name).exists()]
 
 
 class OfRounds(Generic[T]):
-    """A file of each round: ``campaign.tasks["main"]``. It is read when it is asked for."""
+    """What each round has: ``campaign.tasks["main"]``. It is read when it is asked for."""
 
-    def __init__(
-        self, campaign: "Campaign", name: str, read: Callable[[Path], T], *, absent: T | None = None
-    ) -> None:
-        self.campaign, self.name, self.read, self.absent = campaign, name, read, absent
+    def __init__(self, campaign: "Campaign", dataset: RoundDataset[T]) -> None:
+        self.campaign, self.dataset = campaign, dataset
 
     def __getitem__(self, round: str) -> T:
-        path = self.campaign.folder("rounds") / round / self.name
-        if path.exists():
-            return self.campaign.once(path, [path], lambda: self.read(path))
-        if self.absent is None:
-            raise not_in_copy(path)
-        return self.absent
-
-    def files(self) -> list[Path]:
-        """The files of the rounds that have answers."""
-        places = (self.campaign.folder("rounds") / name for name in self.campaign.round_names())
-        return [path for place in places if (path := place / self.name).exists()]
+        path = self.campaign.folder("rounds") / round / self.dataset.name
+        return self.campaign.once(path, [path], lambda: self.dataset.read(path))
 
 
 @dataclass(frozen=True)
@@ -138,10 +149,17 @@ class Campaign:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    def __getitem__(self, dataset: Dataset[T]) -> T:
+    @overload
+    def __getitem__(self, dataset: Dataset[T]) -> T: ...
+    @overload
+    def __getitem__(self, dataset: RoundDataset[T]) -> OfRounds[T]: ...
+    def __getitem__(self, dataset: Dataset[T] | RoundDataset[T]) -> T | OfRounds[T]:
         """What the campaign holds of a dataset; read again only if its files have changed."""
+        if isinstance(dataset, RoundDataset):
+            return OfRounds(self, dataset)
         found = self.once(dataset, dataset.files(self), lambda: dataset.read(self))
-        return dataset.give(found)
+        given: T = dataset.give(found)
+        return given
 
     def once(self, key: object, files: Sequence[Path], read: Callable[[], T]) -> T:
         """What ``read`` gives. It is called again only if the files are other ones than before.
@@ -291,27 +309,46 @@ class Campaign:
             CurationError: they are missing, as in a copy without private files; or a line is not a
                 task.
         """
-        return OfRounds(self, "tasks.jsonl", _records(Task))
+        return self[TASKS]
 
     @property
     def answers(self) -> OfRounds[tuple[Answer, ...]]:
         """By round, what became of each answer to its tasks; empty before the first answer."""
-        return OfRounds(self, "answers.jsonl", _records(Answer), absent=())
+        return self[ANSWERS]
 
     @property
     def flags(self) -> OfRounds[tuple[Flag, ...]]:
         """By round, the flags that validators set on its items; empty before the first answer."""
-        return OfRounds(self, "flags.jsonl", _records(Flag), absent=())
+        return self[FLAGS]
+
+    @property
+    def texts(self) -> OfRounds[Sections | None]:
+        """By round, the texts with which it was planned; None if it has none.
+
+        Raises:
+            CurationError: the file is damaged.
+        """
+        return self[TEXTS]
+
+    @property
+    def rejected(self) -> OfRounds[tuple[Rejection, ...]]:
+        """By round, the answers that were refused, each with its reason."""
+        return self[REJECTED]
+
+    @property
+    def pitfalls(self) -> OfRounds[tuple[Pitfall, ...]]:
+        """By round, the pitfalls of its items that were let in."""
+        return self[ITEM_PITFALLS]
 
     @property
     def checks(self) -> OfRounds[tuple[InstructionChecks, ...]]:
         """By round, its instruction checks by person; empty if there were none."""
-        return OfRounds(self, "checks.jsonl", _records(InstructionChecks), absent=())
+        return self[CHECKS]
 
     @property
     def typing(self) -> OfRounds[tuple[Typing, ...]]:
         """By round, how its texts came about; empty if nothing was counted."""
-        return OfRounds(self, "typing.jsonl", _records(Typing), absent=())
+        return self[TYPING]
 
     def folder(self, stage: Stage) -> Path:
         """The folder of a stage."""
@@ -410,10 +447,6 @@ def _stamp(path: Path) -> Stamp:
 R = TypeVar("R", bound=Record)
 
 
-def _records(record: type[R]) -> Callable[[Path], tuple[R, ...]]:
-    return lambda path: tuple(read_records(path, record))
-
-
 def _read_round(path: Path) -> Round:
     where, fix = f"{path}, field 'name'", "put the file back as it was"
     try:
@@ -438,8 +471,42 @@ def not_in_copy(path: Path) -> CurationError:
     )
 
 
+def of_round(name: str, record: type[R]) -> RoundDataset[tuple[R, ...]]:
+    """The records of a JSONL file of each round; none if it is absent."""
+    return RoundDataset(name, lambda path: tuple(read_records(path, record, missing_ok=True)))
+
+
+def _read_tasks(path: Path) -> tuple[Task, ...]:
+    if not path.exists():
+        raise not_in_copy(path)
+    return tuple(read_records(path, Task))
+
+
+def _read_texts(path: Path) -> Sections | None:
+    if not path.exists():
+        return None
+    texts = read_json(path)
+    if not isinstance(texts, dict):
+        raise CurationError(f"{path}: not a JSON object", "put the file back as it was")
+    if field := wrong_text(texts):
+        raise CurationError(
+            f"{path}, field {field!r}: not a text of a round", "put the file back as it was"
+        )
+    return texts
+
+
+TASKS = RoundDataset("tasks.jsonl", _read_tasks)
+TEXTS = RoundDataset("texts.json", _read_texts)
+ANSWERS = of_round("answers.jsonl", Answer)
+REJECTED = of_round("rejected.jsonl", Rejection)
+ITEM_PITFALLS = of_round("pitfalls.jsonl", Pitfall)
+FLAGS = of_round("flags.jsonl", Flag)
+CHECKS = of_round("checks.jsonl", InstructionChecks)
+TYPING = of_round("typing.jsonl", Typing)
+
+
 def _of_rounds(name: str, *, neutral: bool = False) -> Callable[[Campaign], list[Path]]:
-    """Where the files of rounds are: of those that count for the data, or of neutral ones."""
+    """The files of this name of all rounds that count for the data, or of neutral ones."""
 
     def files(campaign: Campaign) -> list[Path]:
         apart, every = campaign.neutral_rounds, campaign.round_names()

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curation.campaign import ITEMS, LABELS, SETTINGS, Campaign
+from curation.campaign import CHECKS, FLAGS, ITEMS, LABELS, SETTINGS, TASKS, Campaign
 from curation.decisions import split as stage
 from curation.files import CurationError
 from curation.records import Decision, Item, Label, Rejection, SplitName, Term
@@ -22,7 +22,7 @@ from curation.steps.read import (
 from curation.steps.release import versions
 from curation.steps.release.history import gold_file, read_golds
 from curation.steps.rounds import round_files
-from curation.steps.rounds.fold import ANSWERS, pitfalls
+from curation.steps.rounds.fold import ANSWERS
 from curation.steps.step import QUIET, Reporter, Step
 from curation.steps.terms import SELECT
 from curation.text.wording import amount
@@ -236,7 +236,7 @@ def find_items(campaign: Campaign, words: str) -> list[ItemFacts]:
         sentence = {each.id: each.sentence for each in item.associations}
         own = counted.labels[counted.labels["item"] == item.id]
         given = zip(own["annotator"], own["association"], own["value"], strict=True)
-        known = sorted({p.code for p in pitfalls(campaign, item.round) if p.item == item.id})
+        known = sorted({p.code for p in campaign.pitfalls[item.round] if p.item == item.id})
         made.append(
             ItemFacts(
                 item=item,
@@ -312,9 +312,9 @@ def agreement_inputs(campaign: Campaign) -> list[Path]:
         *ITEMS.files(campaign),
         *LABELS.files(campaign),
         campaign.folder("decisions") / "decisions.jsonl",
-        *campaign.tasks.files(),
-        *campaign.checks.files(),
-        *campaign.flags.files(),
+        *TASKS.files(campaign),
+        *CHECKS.files(campaign),
+        *FLAGS.files(campaign),
     ]
 
 
@@ -570,7 +570,7 @@ FILTER = Step(
     lambda c: c.folder("decisions"),
     "decisions.filter",
     filter_settings,
-    lambda c: [*ITEMS.files(c), *LABELS.files(c), *c.flags.files()],
+    lambda c: [*ITEMS.files(c), *LABELS.files(c), *FLAGS.files(c)],
     filter,
     needs=(ANSWERS,),
 )

@@ -24,7 +24,7 @@ from curation.rounds.answers.rows import column, text_of, understood
 from curation.rounds.answers.table_checks import check_columns, settle_dates, unused_columns
 from curation.settings import is_name
 from curation.steps import read, terms
-from curation.steps.rounds import fold, round_files
+from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.step import QUIET, Reporter
 from curation.steps.terms import register_terms
@@ -150,7 +150,7 @@ class Import:
     unlabelled: int
     labels: int
     rejected: Counter[str]
-    pitfalls: list[Pitfall]
+    pitfalls: Sequence[Pitfall]
     all_items: int
     all_labels: int
     new_terms: list[str]
@@ -358,7 +358,7 @@ def _import(
         fold_answers(campaign, reporter=reporter)
         rejected = round_files.new_refusals(campaign, before)
         labels, all_items = campaign.labels, campaign.items
-        pitfalls = fold.pitfalls(campaign, round)
+        pitfalls = campaign.pitfalls[round]
         ids = {term.id for term in selection.terms}
         new_terms = [term.text for id, term in campaign.terms.items() if id not in ids]
     labelled = set(labels["item"].unique())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, StrictInt, TypeAdapter, ValidationError
 
-from curation.campaign import SETTINGS, Campaign, Dataset
+from curation.campaign import SETTINGS, Campaign, Dataset, in_file
 from curation.files import (
     CurationError,
     digest,
@@ -46,12 +46,15 @@ def facts_files(campaign: Campaign) -> list[Path]:
     return [campaign.folder("terms") / "counts.jsonl", campaign.folder("terms") / "entities.jsonl"]
 
 
-def read_facts(campaign: Campaign) -> Facts:
-    """Wikidata's facts, from the query service or a dump; empty if there are none yet."""
+def _read_facts(campaign: Campaign) -> Facts:
     counts, entities = facts_files(campaign)
     if not counts.exists() or not entities.exists():
         return Facts([], [])
     return Facts(read_records(counts, Count), read_records(entities, Entity))
+
+
+FACTS = Dataset("facts", facts_files, _read_facts)
+"""Wikidata's facts, from the query service or a dump; empty if there are none yet."""
 
 
 def word_files(campaign: Campaign) -> dict[tuple[str, str], Path]:
@@ -114,9 +117,8 @@ def domains_without_words(campaign: Campaign) -> dict[str, NoWordsError]:
     return lacking
 
 
-def read_met(campaign: Campaign) -> list[Term]:
-    """The terms that answers have named, as they were at that time."""
-    return read_records(campaign.folder("terms") / "imported.jsonl", Term, missing_ok=True)
+MET = in_file("terms", "imported.jsonl", Term)
+"""The terms that answers have named, as they were at that time."""
 
 
 def _edits_file(campaign: Campaign) -> Path:
@@ -148,9 +150,9 @@ def selection(campaign: Campaign, *, published: bool = False) -> Selection:
     settings = campaign.settings
     return stage.select(
         settings.domains,
-        facts=read_facts(campaign),
+        facts=campaign[FACTS],
         words=read_words(campaign, {} if published or campaign.round_names() else None),
-        met=read_met(campaign),
+        met=campaign[MET],
         edits=[e for e in campaign[EDITS] if e.domain in settings.domains],
         language=settings.campaign.language,
         settings=settings.terms,
@@ -342,7 +344,7 @@ def _keep(
     unreadable: Sequence[Rejection] | None = None,
 ) -> None:
     """Write the facts; those of domains that were not asked for this time stay."""
-    before, asked = read_facts(campaign), {ask.domain for ask in asks}
+    before, asked = campaign[FACTS], {ask.domain for ask in asks}
     origins = {n: o for n, o in facts_origins(campaign).items() if n not in asked}
     of_others = [count for count in before.counts if count.domain in origins]
     known = {e.id: e for e in (before.entities if of_others else ())}
@@ -515,7 +517,7 @@ def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
     results.records("rejected.jsonl", rejections)
     edits = campaign[EDITS]
     status = Counter[str](c.status for c in selected.candidates)
-    met, domains = read_met(campaign), campaign.settings.domains
+    met, domains = campaign[MET], campaign.settings.domains
     return {
         "candidates": len(selected.candidates),
         **{name: status[name] for name in _FATES},
@@ -526,16 +528,16 @@ def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
     }
 
 
+REFUSED_EDITS = in_file("terms", "rejected.jsonl", Rejection)
+
+
 def edit_problems(campaign: Campaign) -> list[str]:
     """What is wrong with lines of ``edits.csv``, as of the last selection, one text for each.
 
     Such lines are not applied. A step reports a line once; ``curation terms select`` and
     ``curation status`` report it until it is corrected.
     """
-    rejections = read_records(
-        campaign.folder("terms") / "rejected.jsonl", Rejection, missing_ok=True
-    )
-    return [_problem(rejection) for rejection in rejections]
+    return [_problem(rejection) for rejection in campaign[REFUSED_EDITS]]
 
 
 def edits_are_new(campaign: Campaign) -> bool:
@@ -697,7 +699,7 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[Fi
         CurationError: there is no such candidate.
     """
     selected = selection(campaign)
-    known = read_facts(campaign)
+    known = campaign[FACTS]
     candidates = named(selected, name, domain, entities=known.entities)
     if not candidates:
         texts = {candidate.text for candidate in selected.candidates}
@@ -744,7 +746,7 @@ def register_terms(
         named: pairs (domain, text) that answers name.
         known_only: keep only terms that are selected; others are left out.
     """
-    registered = {term.id: term for term in read_met(campaign)}
+    registered = {term.id: term for term in campaign[MET]}
     before, selected = len(registered), {term.id: term for term in selection.terms}
     ids = term_ids(selection.terms)
     candidates = {candidate.id: candidate for candidate in selection.candidates}

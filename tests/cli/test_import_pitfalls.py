@@ -95,7 +95,7 @@ def test_what_was_published_has_to_be_accepted_or_left_out(
     file.write_bytes(dump_json(dataset(cats, labels, version="1")))
     out = well("import", "stereoset", file, "-c", root).out
     assert "pitfalls in 2 of 2 items: blank_left 1, target_missing 1" in out
-    found = pitfalls(campaign, "published")
+    found = campaign.pitfalls["published"]
     assert [(one.code, one.severity, one.association) for one in found] == [
         ("blank_left", "block", "one0"),
         ("target_missing", "block", None),

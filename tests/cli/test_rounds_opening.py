@@ -14,7 +14,7 @@ from curation.files import shipped
 from curation.records import Round
 from curation.rounds import pages
 from curation.rounds.platforms.interface import Published
-from curation.steps.rounds import round_files, running
+from curation.steps.rounds import running
 from curation.steps.rounds.serving import opened_store
 from support.commands import set_to
 from support.desk import Desk, told
@@ -230,7 +230,7 @@ def test_the_pay_of_a_kind_is_in_its_texts_and_an_empty_promise_is_refused(desk:
     set_to(desk.root, 'currency = "USD"', 'currency = "EUR"')
     desk.open("validation", "v")
     desk.open("intrasentence", "w2")
-    paid = [round_files.read_texts(open_campaign(desk.root), name) for name in ("v", "w2")]
+    paid = [open_campaign(desk.root).texts[name] for name in ("v", "w2")]
     assert [texts["instruction"]["pay"] for texts in paid if texts] == [
         ["You are paid 0.15 EUR for each task."],
         [],

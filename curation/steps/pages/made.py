@@ -8,10 +8,10 @@ from typing import Any
 
 from curation.campaign import Campaign
 from curation.checks.codes import PITFALLS
-from curation.files import read_json, read_records, read_text
+from curation.files import read_json, read_text
 from curation.formats.tables import read_csv
 from curation.reasons import REASONS
-from curation.records import KINDS, Answer, Rejection
+from curation.records import KINDS, Rejection
 from curation.release.contents import SPLITS
 from curation.rounds.progress import NOT_SHOWN
 from curation.steps.release import versions
@@ -146,9 +146,7 @@ def _kind(campaign: Campaign, name: str) -> str:
 
 
 def _refused(campaign: Campaign, name: str) -> list[Rejection]:
-    path = campaign.folder("rounds") / name / "rejected.jsonl"
-    refused = read_records(path, Rejection, missing_ok=True)
-    return [rejection for rejection in refused if rejection.code not in NOT_SHOWN]
+    return [each for each in campaign.rejected[name] if each.code not in NOT_SHOWN]
 
 
 Sent = tuple[str | None, str, str | None]  # a person, the day or "", the reason of a refusal
@@ -158,7 +156,7 @@ def _answers(campaign: Campaign, name: str) -> list[Sent]:
     """The answers that came in; those that an import refused have neither person nor day."""
     path = campaign.folder("rounds") / name / "answers.jsonl"
     if path.exists():
-        sent = (a for a in read_records(path, Answer) if a.code not in NOT_SHOWN)
+        sent = (a for a in campaign.answers[name] if a.code not in NOT_SHOWN)
         return [(a.annotator, _day(a.submitted_at), a.code) for a in sent]
     items = (item for item in campaign.items if item.round == name)
     labels = campaign.labels if campaign.round_names() else None

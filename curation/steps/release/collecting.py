@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import CATS, DECISIONS, ITEMS, LABELS, Campaign
 from curation.catsets.stereoset import FileSettings
-from curation.files import CurationError, read_records, read_text
+from curation.files import CurationError, read_text
 from curation.formats.requirements import described
-from curation.records import KINDS, Answer, Cat, Item, Rejection, Round, Term
+from curation.records import KINDS, Answer, Cat, Item, Round, Term
 from curation.release.contents import SPLITS, Contents, PublishedTerm, published
 from curation.release.facts import (
     Facts,
@@ -34,7 +34,7 @@ from curation.steps import read
 from curation.steps.decisions import kept_without_votes
 from curation.steps.release import statement as team
 from curation.steps.release.versions import Built
-from curation.steps.rounds import licences, round_files
+from curation.steps.rounds import licences
 from curation.steps.rounds.round_status import OWN_TEXTS
 from curation.steps.source import FORM, campaign_source
 from curation.steps.step import Reporter
@@ -141,10 +141,8 @@ def _imported(
             days[item, person].add(_day(time))
     first = {key: min(filter(None, those), default=None) for key, those in days.items()}
     accepted += [_Answered(person, VALIDATION, day) for (_, person), day in first.items()]
-    path = campaign.folder("rounds") / name / "rejected.jsonl"
-    rejections = read_records(path, Rejection) if path.exists() else []
     rows: Any = () if labels is None else labels.itertuples(index=False)
-    done = pay.imported(name, items, rows, rejections)
+    done = pay.imported(name, items, rows, campaign.rejected[name])
     return accepted, sum(not each.accepted for each in done)
 
 
@@ -158,7 +156,7 @@ def _plan(campaign: Campaign, round: Round) -> dict[str, Any]:
     about["required"] = tuple(described(round.people))
     if round.pay:
         about |= {"pay": round.pay, "currency": campaign.settings.rounds.currency}
-    texts = round_files.read_texts(campaign, round.name)
+    texts = campaign.texts[round.name]
     if texts is None:
         return about
     try:

@@ -10,7 +10,6 @@ from curation.formats.toml_files import read_form, write_form
 from curation.release.facts import Statement
 from curation.release.texts import questions
 from curation.release.texts.questions import BY_KEY, Question, open_keys
-from curation.steps.rounds.round_files import read_texts
 from curation.steps.rounds.round_status import OWN_TEXTS, own_texts
 
 NAME = "statement.toml"
@@ -67,7 +66,7 @@ def secrets(campaign: Campaign, statement: Statement) -> list[str]:
     """
     from curation.release.anonymous import names
 
-    planned = (read_texts(campaign, name) or {} for name in campaign.round_names())
+    planned = (campaign.texts[name] or {} for name in campaign.round_names())
     studies = [_own_study(campaign), *map(_study, planned)]
     known = (text for study in studies for text in study.values() if text)
     return list(dict.fromkeys([*names(statement), *known]))

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curation.campaign import ITEMS, Campaign
-from curation.files import count_lines, read_records
+from curation.campaign import ITEMS, TASKS, Campaign
+from curation.files import count_lines
 from curation.records import KINDS, Correction, Pitfall
 from curation.rounds import people
 from curation.rounds.answers import archive
@@ -68,14 +68,7 @@ def check_items(campaign: Campaign, results: Results, reporter: Reporter) -> dic
     return {"items": len(items), "items_with_pitfalls": hit, "pitfalls": len(every)}
 
 
-def pitfalls(campaign: Campaign, round: str) -> list[Pitfall]:
-    """The pitfalls of a round's items that were let in."""
-    return read_records(
-        campaign.folder("rounds") / round / "pitfalls.jsonl", Pitfall, missing_ok=True
-    )
-
-
-def describe_pitfalls(pitfalls: list[Pitfall], round: str, items: int) -> str:
+def describe_pitfalls(pitfalls: Sequence[Pitfall], round: str, items: int) -> str:
     """How many of a round's items have pitfalls, and which, in one line; empty if none has."""
     if not pitfalls:
         return ""
@@ -222,7 +215,7 @@ def _caps(campaign: Campaign) -> dict[Work, Caps]:
 def inputs(campaign: Campaign) -> list[Path]:
     """What items and labels are made from."""
     terms = campaign.folder("terms") / "targets.jsonl"
-    own = (*campaign.tasks.files(), *round_files.texts_files(campaign))
+    own = (*TASKS.files(campaign), *round_files.texts_files(campaign))
     corrections = [path] if (path := round_files.corrections_file(campaign)).exists() else []
     return [terms, *own, *corrections, *read.raw_files(campaign)]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records, writing
 from curation.formats.tables import csv_text
-from curation.records import Item, Label, Rejection
+from curation.records import Label
 from curation.rounds.answers import archive
 from curation.rounds.pay import CENTS, ITEMS, LABELS, Done, Job, Tally, Wages, earned, money
 from curation.steps import read
@@ -206,7 +206,6 @@ def _done(campaign: Campaign, names: Iterable[str], folded: "Folded | None") -> 
     kinds = {round.name: round.kind for round in campaign.rounds}
     done: list[Done] = []
     for name in names:
-        folder = campaign.folder("rounds") / name
         if name in kinds:
             on_disk = () if folded else campaign.answers[name]
             answers = folded.answers.get(name, ()) if folded else on_disk
@@ -216,11 +215,10 @@ def _done(campaign: Campaign, names: Iterable[str], folded: "Folded | None") -> 
             labels = [label for label in folded.labels if label.round == name]
             done += pay.imported(name, items, labels, folded.rejections.get(name, []))
         else:
+            own_items = [item for item in campaign.items if item.round == name]
+            path = campaign.folder("rounds") / name / "labels.jsonl"
             done += pay.imported(
-                name,
-                read_records(folder / "items.jsonl", Item),
-                read_records(folder / "labels.jsonl", Label),
-                read_records(folder / "rejected.jsonl", Rejection),
+                name, own_items, read_records(path, Label), campaign.rejected[name]
             )
     return done
 

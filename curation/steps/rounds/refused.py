@@ -112,7 +112,7 @@ def _book(
     campaign: Campaign, round: str, sheets: Iterable[tuple[Path, tuple[str, list[RefusedAnswer]]]]
 ) -> None:
     """Put sheets, with their people and answers, into the ledger in place of all earlier ones."""
-    before = round_files.read_ledger(campaign, round)
+    before = campaign[round_files.LEDGER][round]
     known = {line.table: line for line in before if line.action == "correct"}
     lines = [line for line in before if line.table not in known]
     for path, (person, theirs) in sheets:
@@ -121,7 +121,7 @@ def _book(
         line = about.model_copy(update={"tasks": dict.fromkeys(places, 1), "refused": places})
         old = known.get(path.name)
         lines.append(old if old and old == line.model_copy(update={"at": old.at}) else line)
-    if lines != before:
+    if tuple(lines) != before:
         round_files.write_ledger(campaign, round, lines)
 
 
@@ -133,7 +133,7 @@ def _refused(
 
     reasons: dict[str, list[Rejection]] = defaultdict(list)
     folder = campaign.folder("rounds") / round.name
-    for rejection in read_records(folder / "rejected.jsonl", Rejection, missing_ok=True):
+    for rejection in campaign.rejected[round.name]:
         reasons[rejection.where].append(rejection)
     answers, ids = [], dict[str, str]()
     words = round_files.read_words(campaign, round.name)

@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from pydantic import ValidationError
 
-from curation.campaign import Campaign
+from curation.campaign import Campaign, of_round
 from curation.files import (
     CurationError,
     dump_json,
     dump_line,
     read_json,
-    read_records,
     writing,
 )
-from curation.formats.table_words import Sections, Words, round_words, shipped_words, wrong_text
+from curation.formats.table_words import Words, round_words, shipped_words
 from curation.records import (
     FAILS,
     Answer,
     Correction,
     Dealing,
-    Rejection,
     Round,
     Task,
 )
@@ -190,7 +188,7 @@ def refusals(campaign: Campaign) -> Refusals:
     return Counter(
         (rejection.code, rejection.where)
         for path in campaign.folder("rounds").glob("*/rejected.jsonl")
-        for rejection in read_records(path, Rejection)
+        for rejection in campaign.rejected[path.parent.name]
     )
 
 
@@ -220,32 +218,13 @@ def write_corrections(campaign: Campaign, corrections: Iterable[Correction]) -> 
         file.writelines(map(dump_line, corrections))
 
 
-def read_texts(campaign: Campaign, name: str) -> Sections | None:
-    """The texts with which a round was planned; None if it has none.
-
-    Raises:
-        CurationError: the file is damaged.
-    """
-    path = campaign.folder("rounds") / name / "texts.json"
-    if not path.exists():
-        return None
-    texts = read_json(path)
-    if not isinstance(texts, dict):
-        raise CurationError(f"{path}: not a JSON object", "put the file back as it was")
-    if field := wrong_text(texts):
-        raise CurationError(
-            f"{path}, field {field!r}: not a text of a round", "put the file back as it was"
-        )
-    return texts
-
-
 def read_words(campaign: Campaign, name: str) -> Words:
     """What words in the tables of a round mean; those of the shipped languages if it has no texts.
 
     Raises:
         CurationError: the texts of the round are damaged.
     """
-    texts = read_texts(campaign, name)
+    texts = campaign.texts[name]
     return shipped_words() if texts is None else round_words(texts)
 
 
@@ -277,9 +256,8 @@ def ledger_file(campaign: Campaign, name: str) -> Path:
     return campaign.folder("rounds") / name / "dealt.jsonl"
 
 
-def read_ledger(campaign: Campaign, name: str) -> list[Dealing]:
-    """The lines of a round's ledger, in order; empty before the first table."""
-    return read_records(ledger_file(campaign, name), Dealing, missing_ok=True)
+LEDGER = of_round("dealt.jsonl", Dealing)
+"""By round, the lines of its ledger, in order; empty before the first table."""
 
 
 def write_ledger(campaign: Campaign, name: str, lines: Iterable[Dealing]) -> None:
@@ -307,9 +285,8 @@ def read_holdings(
     if not lines:
         return []
     out = people.out(campaign.standing)
-    path = campaign.folder("rounds") / name / "rejected.jsonl"
     sheets = any(line.action == "correct" for line in lines)
-    rejections = read_records(path, Rejection, missing_ok=True) if sheets else []
+    rejections = campaign.rejected[name] if sheets else ()
     refused = {rejection.where for rejection in rejections if rejection.code not in NO_ANSWER}
     live = (
         each._replace(tasks={task: n for task, n in each.tasks.items() if task not in void})
@@ -379,7 +356,7 @@ def forget_holder(campaign: Campaign, person: str, erased: Collection[str]) -> N
     decisions = campaign.standing
     at = next(d.at for d in decisions if (d.person, d.action) == (person, "erase"))
     for name in planned_rounds(campaign):
-        before = read_ledger(campaign, name)
+        before = campaign[LEDGER][name]
         lines = [
             line.model_copy(update={"holder": ERASED}) if line.holder in erased else line
             for line in before
@@ -397,5 +374,5 @@ def forget_holder(campaign: Campaign, person: str, erased: Collection[str]) -> N
                             action="recall", table=each.table, holder=each.holder, tasks=gone, at=at
                         )
                     )
-        if lines != before:
+        if tuple(lines) != before:
             write_ledger(campaign, name, lines)

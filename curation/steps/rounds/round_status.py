@@ -173,7 +173,7 @@ def shown_texts(campaign: Campaign, round: Round) -> dict[str, Any]:
     Raises:
         CurationError: a file of texts is damaged, or has a key that is not known.
     """
-    frozen = round_files.read_texts(campaign, round.name)
+    frozen = campaign.texts[round.name]
     return new_texts(campaign, round.pay) if frozen is None else frozen
 
 
@@ -519,7 +519,7 @@ def read_status(campaign: Campaign, round: Round) -> RoundStatus:
         round, tasks, answers, votes=votes, needed=settings.needed, of=settings.of, void=void
     )
     asked = round_files.read_asked(campaign, round.name, tasks)
-    ledger = round_files.read_ledger(campaign, round.name)
+    ledger = campaign[round_files.LEDGER][round.name]
     out = round_files.read_holdings(campaign, round.name, ledger, answers, void)
     place, gone = open_platform(campaign, round), standing.out(campaign.standing)
     excluded = {who for who, (code, _) in gone.items() if code == "excluded"}

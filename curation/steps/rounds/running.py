@@ -5,12 +5,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign import Campaign, of_round
 from curation.files import (
     CurationError,
     dump_json,
     read_bytes,
-    read_records,
     read_text,
     shipped,
     writing,
@@ -35,7 +34,7 @@ from curation.settings import DecisionSettings
 from curation.steps import read, terms
 from curation.steps import terms as term_files
 from curation.steps.rounds import licences, round_files, round_status
-from curation.steps.rounds.fold import ANSWERS, ITEM_PITFALLS, fold_answers, pitfalls
+from curation.steps.rounds.fold import ANSWERS, ITEM_PITFALLS, fold_answers
 from curation.steps.rounds.round_status import DEFAULT, open_platform, platform_name, warn_of_caps
 from curation.steps.step import QUIET, Reporter, current, run_steps
 from curation.steps.terms import SELECT, domains_without_terms, no_terms, register_terms
@@ -434,6 +433,9 @@ def _in_other_rounds(campaign: Campaign, name: str) -> set[str]:
     return items
 
 
+REVIEWS = of_round("reviews.jsonl", Review)
+
+
 def apply_reviews(
     campaign: Campaign, round: Round, *, reporter: Reporter = QUIET
 ) -> list[dict[str, str]]:
@@ -445,9 +447,7 @@ def apply_reviews(
     """
     from curation.rounds.reviews import majority
 
-    reviews = read_records(
-        campaign.folder("rounds") / round.name / "reviews.jsonl", Review, missing_ok=True
-    )
+    reviews = campaign[REVIEWS][round.name]
     edits = [edit for edit in campaign[terms.EDITS] if edit.action]
     actions = {(edit.domain, edit.term): edit.action for edit in edits}
     # A renamed term is met under its new name.
@@ -522,7 +522,7 @@ class NewAnswers(NamedTuple):
     counts: dict[str, int]
     refused: Counter[str]
     items: int
-    pitfalls: list[Pitfall]
+    pitfalls: Sequence[Pitfall]
 
 
 def open_round(
@@ -716,7 +716,7 @@ def new_answers(
     every = (*campaign.items, *campaign.neutral_items)
     items = sum(item.round == round.name for item in every)
     refused = round_files.new_refusals(campaign, before)
-    return NewAnswers(counts, refused, items, pitfalls(campaign, round.name))
+    return NewAnswers(counts, refused, items, campaign.pitfalls[round.name])
 
 
 def refresh_round(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) -> None:
@@ -779,7 +779,7 @@ def top_up_round(
         place = open_platform(campaign, round)
         names = [place.named(name) or name for name in recall]
         taken = round_files.recalls(campaign, status.tables, names, {})
-        lines = [*round_files.read_ledger(campaign, round.name), *taken]
+        lines = [*campaign[round_files.LEDGER][round.name], *taken]
         round_files.write_ledger(campaign, round.name, lines)
         status = round_status.read_status(campaign, round)
     received = round_status.received(status)

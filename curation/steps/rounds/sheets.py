@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, read_bytes, read_records, read_text, sweep_beside, writing
+from curation.files import CurationError, read_bytes, read_text, sweep_beside, writing
 from curation.formats.table_words import Words
 from curation.formats.tables import csv_text, listed
 from curation.private import keep_out
@@ -267,7 +267,7 @@ def export_round(
     named = read_people(campaign, people) if people else {}
     fix = f"use one id for both in {people}, and export again"
     warn_of_people(campaign, named.values(), reporter, fix=fix)
-    lines = round_files.read_ledger(campaign, round.name)
+    lines = [*campaign[round_files.LEDGER][round.name]]
     out_now = [table for table in status.tables if not table.corrects]
     taken = round_files.recalls(campaign, out_now, recall, named)
     if taken:
@@ -511,9 +511,7 @@ def _check_round(campaign: Campaign, round: Round, places: Mapping[str, str]) ->
     if not places or not own.isdisjoint(places):
         return
     for other in round_files.planned_rounds(campaign):
-        for task in read_records(
-            campaign.folder("rounds") / other / "tasks.jsonl", Task, missing_ok=True
-        ):
+        for task in campaign.tasks[other]:
             if task.id in places:
                 raise CurationError(
                     f"{places[task.id]}: this table is of round {other}, and not of {round.name}",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign import FLAGS, Campaign
 from curation.catsets.stereoset import read_cat_entries
 from curation.files import CurationError, dump_json, dump_line, read_json, writing
 from curation.records import Cat, Fields, Score
@@ -229,7 +229,7 @@ def compare(
 
 def _flagged(source: Source) -> Mapping[str, int]:
     """How many validators flagged each of a campaign's items; gold files do not say."""
-    if source.campaign is None or not any(source.campaign.flags.files()):
+    if source.campaign is None or not any(FLAGS.files(source.campaign)):
         return {}
     items = source.campaign.items
     return flag_counts(source.campaign, read_counted(source.campaign, items, alone=True))

@@ -14,7 +14,7 @@ from curation.files import CurationError
 from curation.records import Answer, Decision, Item, Label, Rejection
 from curation.rounds.platforms.web.forms import end_code
 from curation.rounds.platforms.web.store import Given, Store
-from curation.steps.rounds import round_files, running
+from curation.steps.rounds import running
 from support.desk import Desk, read_csv, write_csv
 from support.pages import followed, join, labelled, pseudonyms, reviewed, send, work, written
 
@@ -106,9 +106,7 @@ def whole(desk: Desk, store: Store) -> None:
     assert desk.status("v")["next"].startswith("1 answer came after the last pull")
     assert pulled(desk, "v") == 1
     assert refusals(desk, "v") == {"superseded": 1}
-    shown = next(
-        each for each in round_files.read_tasks(open_campaign(desk.root), "v") if each.id == task
-    )
+    shown = next(each for each in open_campaign(desk.root).tasks["v"] if each.id == task)
     mine = {
         label.association: label
         for label in desk.records("v/labels.jsonl", Label)
