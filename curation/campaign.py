@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, overload
 
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
@@ -133,7 +133,8 @@ class OfRounds(Generic[T]):
 
     def __getitem__(self, round: str) -> T:
         path = self.campaign.folder("rounds") / round / self.dataset.name
-        return self.campaign.once(path, [path], lambda: self.dataset.read(path))
+        key = (self.dataset, round)
+        return self.campaign.once(key, [path], lambda: self.dataset.read(path))
 
 
 @dataclass(frozen=True)
@@ -178,10 +179,18 @@ class Campaign:
         value: T = known[1]
         return value
 
-    def forget(self, *datasets: Dataset[Any]) -> None:
+    def forget(self, *datasets: Dataset[Any] | RoundDataset[Any]) -> None:
         """Free the memory of what was read."""
-        for dataset in datasets:
-            self._known.pop(dataset, None)
+        for key in list(self._known):
+            if key in datasets or (isinstance(key, tuple) and key[0] in datasets):
+                del self._known[key]
+
+    def reload(self) -> "Campaign":
+        """The campaign opened again, with its settings as they are now."""
+        return open_campaign(self.root)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a campaign cannot be pickled: give a process its folder, or what it needs")
 
     def digest(self, path: Path) -> str:
         """The sha256 of a file; empty if there is none."""

@@ -1,12 +1,13 @@
 """A campaign remembers what was read, and reads again what has changed."""
 
+import pickle
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from curation import campaign as module
-from curation.campaign import ITEMS, Campaign, open_campaign
+from curation.campaign import ITEMS, TASKS, Campaign, open_campaign
 from curation.files import dump_line
 
 
@@ -35,9 +36,24 @@ def test_what_was_read_is_remembered_until_its_file_changes(campaign: Campaign) 
 
 def test_what_is_not_needed_any_more_can_be_freed(campaign: Campaign) -> None:
     items = campaign.items
-    campaign.forget(ITEMS)
+    tasks, terms = campaign.tasks["write-2"], campaign.terms
+    campaign.forget(ITEMS, TASKS)
     assert campaign.items == items
     assert campaign.items is not items
+    assert campaign.tasks["write-2"] is not tasks
+    assert campaign.terms is terms
+
+
+def test_settings_that_were_edited_are_read_by_opening_again(campaign: Campaign) -> None:
+    path = campaign.root / "campaign.toml"
+    path.write_text(path.read_text("utf-8").replace("seed = 1\n", "seed = 7\n"), "utf-8")
+    assert campaign.settings.campaign.seed == 1
+    assert campaign.reload().settings.campaign.seed == 7
+
+
+def test_a_campaign_is_not_given_to_other_processes(campaign: Campaign) -> None:
+    with pytest.raises(TypeError, match="give a process its folder"):
+        pickle.dumps(campaign)
 
 
 def test_a_file_is_hashed_once_until_it_changes(

@@ -175,6 +175,7 @@ def folded_answers(
                     if not isinstance(answer, Consented) or answer.version in versions:
                         yield round, answer
                 advance()
+            campaign.forget(TASKS)  # those of many rounds need much memory
 
     corrections = [*campaign.corrections, *more]
     patterns = content.meta_patterns(settings.campaign.language)
