@@ -272,7 +272,7 @@ def run_steps(
                     f"{step.name}: the last results were made with {', '.join(gone)}, which is not "
                     f"installed now, so parts cannot be checked: {INSTALL}, then run this again"
                 )
-            work = partial(_work, step, campaign, reporter)
+            work = partial(_work, step, campaign, reporter, state["inputs"])
             try:
                 run = run_step(folder, step.name, work, **state)
             except UnlessNamedError as error:
@@ -287,8 +287,21 @@ def run_steps(
     return last
 
 
-def _work(step: Step, campaign: Campaign, reporter: Reporter, results: Results) -> dict[str, int]:
-    return step.work(campaign, results, reporter)
+def _work(
+    step: Step,
+    campaign: Campaign,
+    reporter: Reporter,
+    inputs: Mapping[str, str],
+    results: Results,
+) -> dict[str, int]:
+    counts = step.work(campaign, results, reporter)
+    for name, sha256 in inputs.items():
+        if campaign.digest(campaign.root / name) != sha256:
+            raise CurationError(
+                f"{campaign.root / name}: has changed while the step {step.name} read it",
+                "run this again; the last results are as they were",
+            )
+    return counts
 
 
 def versions(*packages: str) -> dict[str, str | None]:

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +193,22 @@ def test_a_step_that_reads_scores_is_out_of_date_when_a_run_changes(campaign: Ca
     write("run.json", dump_json({"model": "gpt", "revision": "b"}))
     assert runs()
     assert not runs()
+
+
+def test_a_file_that_changes_while_a_step_reads_it_is_an_error(finished: Path) -> None:
+    campaign, split = open_campaign(finished), BY_NAME["split"]
+    decisions, cats = (finished / "3-decisions" / f"{n}.jsonl" for n in ("decisions", "cats"))
+    before = cats.read_bytes()
+    cats.unlink()
+
+    def meanwhile(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
+        counts = split.work(campaign, results, reporter)
+        decisions.write_bytes(decisions.read_bytes() + b"\n")
+        return counts
+
+    with fails("decisions.jsonl: has changed while the step split read it", fix="run this again"):
+        run_steps(campaign, replace(split, work=meanwhile, needs=()))
+    assert not cats.exists()
+    decisions.write_bytes(decisions.read_bytes()[:-1])
+    run_steps(campaign, split)
+    assert cats.read_bytes() == before
