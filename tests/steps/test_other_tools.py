@@ -306,6 +306,17 @@ def test_a_column_for_each_rater_is_read_after_the_line_that_the_error_shows(
     assert bring(item, tmp_path / "team.toml").added == 0
 
 
+@pytest.mark.parametrize("name", ["gold_label", "Gold", "intended", "majority"])
+def test_a_column_of_gold_labels_is_offered_as_no_rater(
+    item: Campaign, tmp_path: Path, name: str
+) -> None:
+    rows = [{name: label, **row} for label, row in zip(LABELS, RATED, strict=True)]
+    (tmp_path / "team.json").write_text(json.dumps(rows), "utf-8")
+    with fails("Ana, Budi have labels", fix='raters = ["Ana", "Budi"]') as caught:
+        bring(item, tmp_path / "team.json")
+    assert bring(item, follow(caught.value.fix, tmp_path)).labels == 6
+
+
 def test_labels_of_raters_may_have_other_names(item: Campaign, tmp_path: Path) -> None:
     rows = [row | {"Ana": row["Ana"][0].upper()} for row in RATED]
     (tmp_path / "team.json").write_text(json.dumps(rows), "utf-8")
