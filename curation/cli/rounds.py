@@ -598,7 +598,8 @@ def texts(
     tables, and the prompts of chat models. Texts that are shipped in the language, or in its base
     (id for id-ID), are filled in, and so is a [study] that is there already. If you have begun the
     file, it stays: the command says how many texts are left. Each time it also writes
-    tasks/texts-KIND.html, the instructions of each kind of round, with English where a text lacks.
+    tasks/texts-KIND.html, the instructions of each kind of round and below them all other texts of
+    its forms and pages, with English where a text lacks.
 
     Options:
         language: Code of the language, such as sw.
