@@ -306,6 +306,17 @@ def test_a_column_for_each_rater_is_read_after_the_line_that_the_error_shows(
     assert bring(item, tmp_path / "team.toml").added == 0
 
 
+def test_raters_of_texts_without_a_known_heading(item: Campaign, tmp_path: Path) -> None:
+    path = tmp_path / "team.json"
+    named = {"item_id": "Nr", "association": "Text"}
+    rows = [{named.get(name, name): cell for name, cell in row.items()} for row in RATED]
+    path.write_text(json.dumps(rows), "utf-8")
+    with fails("Ana, Budi have labels", fix="and name the columns item_id, association") as caught:
+        bring(item, path)
+    path.write_text(json.dumps(RATED), "utf-8")  # as the fix says
+    assert bring(item, follow(caught.value.fix, tmp_path)).labels == 6
+
+
 @pytest.mark.parametrize("name", ["gold_label", "Gold", "intended", "majority"])
 def test_a_column_of_gold_labels_is_offered_as_no_rater(
     item: Campaign, tmp_path: Path, name: str
