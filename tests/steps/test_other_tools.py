@@ -115,6 +115,10 @@ def test_an_import_names_the_columns_that_it_does_not_use(item: Campaign, tmp_pa
         f"{tmp_path / 'min.json'}: columns that are not used: id, updated_att, flags. "
         "Probably 'updated_att' for updated_at"
     ]
+    heard = Heard()  # a name that other tools use for the column
+    row = {"create_at" if k == "created_at" else k: v for k, v in row.items()}
+    bring(item, tmp_path / "min.json", row | {"annotation_id": 6}, reporter=heard)
+    assert "'create_at' for submitted_at" in heard.notes[0]
     heard = Heard()
     bring(item, tmp_path / "writers.json", ITEM | {"tone": "x"}, reporter=heard)
     assert heard.notes == [f"{tmp_path / 'writers.json'}: columns that are not used: tone"]
