@@ -417,7 +417,8 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
                 console.say(f"  out: {round_files.describe_holdings(shown)}")
         for flag, ids in round_status.flagged(campaign, status.round).items():
             console.say(
-                f"  flagged {flag} by two or more: {some(ids, SHOWN)} (curation rounds item)"
+                f"  flagged {flag} by two or more: {some(ids, SHOWN)}; "
+                f"curation rounds item {ids[0]}"
             )
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when[:16].replace('T', ' ')} UTC")
