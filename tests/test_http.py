@@ -5,7 +5,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -24,6 +23,7 @@ from curation.http import (
     asked_wait,
     read_body,
 )
+from support.endless import NEVER, playing, within
 from support.expected import Patch, fails
 from support.label_studio import Serving, SilentHandler
 
@@ -130,71 +130,13 @@ def test_a_body_is_read_up_to_a_size(monkeypatch: Patch) -> None:
 # --- replies that trickle, or never end
 
 
-def _forever(head: bytes, part: bytes, *, pause: float = 0.02) -> Callable[[socket.socket], None]:
-    """A reply that begins with ``head`` and goes on with ``part``, again and again."""
-
-    def play(end: socket.socket) -> None:
-        end.sendall(head)
-        while True:
-            end.sendall(part)
-            time.sleep(pause)
-
-    return play
-
-
-OK, CHUNKED = b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
-CLOSE = b"Connection: close\r\n"
-# An empty block of deflate after the beginning of a gzip file: it unpacks to nothing.
-GZIP, BLOCK = b"\x1f\x8b\x08\0\0\0\0\0\0\xff", b"\0\0\0\xff\xff"
-NEVER = {
-    "nothing": _forever(b"", b"", pause=60),
-    "the status trickles": _forever(b"HTTP/1.1 2", b"0"),
-    "a header trickles": _forever(OK + b"X: ", b"x"),
-    "headers": _forever(OK, b"X: y\r\n", pause=0),
-    "headers trickle": _forever(OK, b"X: y\r\n", pause=0.1),
-    "go on": _forever(b"", b"HTTP/1.1 100 Continue\r\n\r\n", pause=0),
-    "the body trickles": _forever(OK + b"Content-Length: 9000\r\n\r\n", b"x"),
-    "a body without a length trickles": _forever(OK + b"\r\n", b" "),
-    "a body without a length": _forever(OK + b"\r\n", b" " * 9000, pause=0),
-    "a chunk's size trickles": _forever(CHUNKED + b"\r\n", b"0"),
-    "a chunk's size trickles, and no more": _forever(CHUNKED + CLOSE + b"\r\n", b"0"),
-    "chunks": _forever(CHUNKED + b"\r\n", b"1\r\nx\r\n"),
-    "what follows the chunks": _forever(CHUNKED + b"\r\n0\r\n", b"X: y\r\n", pause=0),
-    "what is packed is nothing": _forever(
-        OK + CLOSE + b"Content-Encoding: gzip\r\n\r\n" + GZIP, BLOCK
-    ),
-    "chunks of nothing": _forever(
-        CHUNKED + b"Content-Encoding: gzip\r\n\r\na\r\n" + GZIP + b"\r\n",
-        b"5\r\n" + BLOCK + b"\r\n",
-        pause=0,
-    ),
-}
-
-
 @pytest.mark.parametrize("mode", NEVER)
 def test_a_reply_that_does_not_end_has_a_limit(mode: str, monkeypatch: Patch) -> None:
     monkeypatch.setattr(http, "PATIENCE", 3)
     monkeypatch.setattr(http, "LARGEST", 1 << 20)
-    ends: list[socket.socket] = []
-
-    def serve(there: socket.socket) -> None:
-        with suppress(OSError):
-            while True:
-                ends.append(there.accept()[0])
-                with suppress(OSError):
-                    NEVER[mode](ends[-1])
-
-    with socket.create_server(("127.0.0.1", 0)) as there:
-        threading.Thread(target=serve, args=(there,), daemon=True).start()
-        server = served(f"http://127.0.0.1:{there.getsockname()[1]}", timeout=0.4)
-        replies: list[object] = []
-        ask = threading.Thread(target=lambda: replies.append(server.send("GET")), daemon=True)
-        ask.start()
-        ask.join(6)
-        there.shutdown(socket.SHUT_RDWR)
-    for end in ends:
-        end.close()
-    (reply,) = replies
+    with playing(mode) as address:
+        server = served(address, timeout=0.4)
+        (reply,) = within(6, lambda: server.send("GET"))
     assert isinstance(reply, Failure)
     assert re.search("did not end within 1.2 s|no answer within 0.4 s|larger than|100 headers",
                      reply.reason), reply.reason  # fmt: skip
@@ -202,7 +144,7 @@ def test_a_reply_that_does_not_end_has_a_limit(mode: str, monkeypatch: Patch) ->
 
 def test_a_slow_reply_that_ends_in_time_is_read() -> None:
     def answer(end: socket.socket) -> None:
-        for part in (OK, b"Content-Length: 3\r\n", b"\r\na", b"b", b"c"):
+        for part in (b"HTTP/1.1 200 OK\r\n", b"Content-Length: 3\r\n", b"\r\na", b"b", b"c"):
             time.sleep(0.2)
             end.sendall(part)
 

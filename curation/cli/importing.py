@@ -105,9 +105,10 @@ def _show(done: Import, *, as_json: bool) -> None:
         )
     if done.rejected:
         show_refused(done.rejected)
-    if done.rejected.total() > done.rows / 2:
+    wrong = done.rejected.total() - done.rejected["superseded"]  # these were corrected
+    if wrong > done.rows / 2:
         console.warn(
-            f"{amount(done.rejected.total(), 'answer was', 'answers were')} refused, and the file "
+            f"{amount(wrong, 'answer was', 'answers were')} refused, and the file "
             f"has {amount(done.rows, 'row')}; rejected.jsonl has the reason for each"
         )
     if line := describe_pitfalls(done.pitfalls, done.round, done.items):

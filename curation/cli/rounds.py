@@ -417,7 +417,8 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
                 console.say(f"  out: {round_files.describe_holdings(shown)}")
         for flag, ids in round_status.flagged(campaign, status.round).items():
             console.say(
-                f"  flagged {flag} by two or more: {some(ids, SHOWN)} (curation rounds item)"
+                f"  flagged {flag} by two or more: {some(ids, SHOWN)}; "
+                f"curation rounds item {ids[0]}"
             )
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when[:16].replace('T', ' ')} UTC")
@@ -598,7 +599,8 @@ def texts(
     tables, and the prompts of chat models. Texts that are shipped in the language, or in its base
     (id for id-ID), are filled in, and so is a [study] that is there already. If you have begun the
     file, it stays: the command says how many texts are left. Each time it also writes
-    tasks/texts-KIND.html, the instructions of each kind of round, with English where a text lacks.
+    tasks/texts-KIND.html, the instructions of each kind of round and below them all other texts of
+    its forms and pages, with English where a text lacks.
 
     Options:
         language: Code of the language, such as sw.

@@ -7,6 +7,8 @@ changes. Files on the hub that no release has are left alone.
 import hashlib
 import os
 import re
+import socket
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
@@ -24,6 +26,7 @@ Access = Literal["", "auto", "manual"]
 Done = Callable[[int], None]
 
 _DATASET = "dataset"
+PATIENCE = 60.0  # seconds for an answer, after the request is sent
 _LOGIN = "log in with «hf auth login», or set HF_TOKEN; the token needs permission to write"
 
 
@@ -82,7 +85,7 @@ def open_hub(*, endpoint: str | None = None, token: str | None = None) -> "HfApi
     # Plain uploads suffice for files of some megabytes. It is read when the package is imported.
     os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
     try:
-        from huggingface_hub import HfApi
+        from huggingface_hub import HfApi, set_client_factory
         from huggingface_hub.utils.tqdm import disable_progress_bars
     except ImportError:
         raise CurationError(
@@ -91,7 +94,44 @@ def open_hub(*, endpoint: str | None = None, token: str | None = None) -> "HfApi
         ) from None
     with suppress(Exception):  # it warns if the environment asks for its bars
         disable_progress_bars()
+    set_client_factory(_limited)
     return HfApi(endpoint=endpoint, token=token)
+
+
+def _limited() -> Any:
+    """The client of huggingface_hub, whose answers have no limit of time, with one."""
+    from huggingface_hub.utils._http import default_client_factory
+
+    client = default_client_factory()
+    client.timeout = PATIENCE
+    client.event_hooks["request"].append(_watch)
+    return client
+
+
+def _watch(request: Any) -> None:
+    """End a connection whose answer is not whole in time; files that are loaded may take longer."""
+    if "/api/" not in request.url.path and request.method == "GET":
+        return
+    streams: list[Any] = []
+    timers: list[threading.Timer] = []
+
+    def end() -> None:
+        with suppress(OSError):  # that of TLS would not wake the thread that reads
+            socket.socket.shutdown(streams[-1].get_extra_info("socket"), socket.SHUT_RDWR)
+
+    def trace(event: str, info: Mapping[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete":
+            streams.append(info["return_value"])
+        elif event.endswith("receive_response_headers.started"):  # the request is sent
+            timers.append(threading.Timer(PATIENCE, end))
+            timers[-1].daemon = True
+            timers[-1].start()
+        elif event.endswith("response_closed.started"):
+            for timer in timers:
+                timer.cancel()
+
+    request.headers["Connection"] = "close"  # each answer has a connection of its own
+    request.extensions["trace"] = trace
 
 
 def check_name(repo: str) -> None:

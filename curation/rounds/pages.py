@@ -19,7 +19,7 @@ from curation.files import CurationError, read_text, shipped
 from curation.formats.table_words import FIRST, OTHER, PROMPTS, blank_word, nearest, read_shipped
 from curation.formats.table_words import Sections as Texts
 from curation.formats.toml_files import read_toml
-from curation.records import KINDS, RoundKind, Task
+from curation.records import KINDS, ROUND_KINDS, RoundKind, Task
 from curation.text.item_form import BLANK, show_blank
 from curation.text.rules import WORK
 from curation.text.wording import some
@@ -392,6 +392,21 @@ def page(
         f'<!DOCTYPE html>\n<html lang="{html.escape(language)}">\n<meta charset="utf-8">\n{head}\n'
         f"{instruction(kind, texts)}{_columns(texts, columns, fill=fill)}</html>\n"
     )
+
+
+def preview(kind: RoundKind, texts: Texts, *, language: str) -> str:
+    """The instructions for the team, and below them every text of forms and pages by its key."""
+    own = {*ROUND_KINDS} - {kind}
+    names = [name for name in texts if name not in own and name not in ("page", STUDY)]
+    rows = [
+        f"<tr><td>{name}.{key}</td><td>{html.escape(str(line), quote=False)}</td></tr>\n"
+        for name in names[: names.index("web") + 1]  # what comes after it is of tables
+        for key, lines in texts[name].items()
+        for line in _lines(lines)
+    ]
+    start, end = page(kind, texts, language=language).rsplit("</html>", 1)
+    head = '<h2 lang="en">All texts of forms and pages, with buttons and messages</h2>\n'
+    return f'{start}{head}<table border="1">\n{"".join(rows)}</table>\n</html>{end}'
 
 
 def plain_parts(kind: RoundKind, texts: Texts) -> list[tuple[str, list[str]]]:

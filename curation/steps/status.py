@@ -404,6 +404,8 @@ def _next(
             return f"{progress.round}: {advice}"
     text = _next_of_campaign(campaign, pipeline, steps, scores, measures)
     first = round_status.before_rounds(campaign) if "curation rounds open" in text else ""
+    if first and campaign.round_names() and not round_files.planned_rounds(campaign):
+        return f"{text}; before you open a round, {first}"  # it may only import answers
     return f"{first}; then {text}" if first else text
 
 

@@ -64,6 +64,9 @@ def test_flags_drop_nothing_by_default(desk: Desk) -> None:
     assert sorted(map(dict, flagged_by(desk).values()), key=str) == [
         {"objective": 1, "ungrammatical": 1}, {"objective": 2}, {"ungrammatical": 3},
     ]  # fmt: skip
+    for line in desk.does("rounds", "status", "v").out.split("flagged ")[1:]:
+        command = line.partition("; curation ")[2].splitlines()[0]
+        assert line.partition(" ")[0] in desk.does(*command.split()).out  # it shows the flag
 
 
 @pytest.mark.parametrize(

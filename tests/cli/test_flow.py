@@ -68,6 +68,15 @@ def test_a_table_exported_again_with_a_column_more_adds_no_label(desk: Desk) -> 
     assert {d.reason for d in decisions} == {"too_few_labels"}  # two people, not four
 
 
+def test_corrected_rows_are_no_refused_ones(desk: Desk) -> None:
+    desk.does("import", "answers", writers(desk))
+    for hour in (10, 11):
+        times = {"submitted_at": "2026-03-01 09:00", "updated_at": f"2026-03-01 {hour}:00"}
+        done = desk.does("import", "answers", validators(desk, "ab", **times))
+        assert "were refused" not in done.err
+    assert "superseded 24" in " ".join(done.out.split())
+
+
 @pytest.mark.parametrize("empty", ["labels only", "all refused"])
 def test_a_campaign_without_items_says_what_to_do(desk: Desk, empty: str) -> None:
     refused = empty == "all refused"

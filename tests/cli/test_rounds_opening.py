@@ -3,6 +3,7 @@
 import json
 import re
 import tomllib
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -281,6 +282,8 @@ def test_a_new_language_begins_with_what_the_study_says(desk: Desk) -> None:
     assert own.read_text("utf-8") == text
     page = (desk.root / "tasks" / "texts-validation.html").read_text("utf-8")
     assert english["instruction"]["panel"] in page  # English where a text lacks
+    for shown in (english["web"]["go_on"], english["validation"]["question_required"]):
+        assert escape(shown, quote=False) in page  # buttons and messages, too
     assert "exists already" in desk.refused("rounds", "texts", "ms")  # of another language
     whole = re.sub(r'= ""(?= # )', '= "Neno"', text).replace('    ""', '    "Neno"')
     own.write_text(whole.replace("= []", '= ["neno"]'), "utf-8")

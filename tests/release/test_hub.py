@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from curation.files import CurationError
+from curation.release import hub as hub_module
 from curation.release.hub import Local, Planned, Remote, check_name, look, open_hub, plan, push
+from support.endless import NEVER, playing, within
 from support.expected import fails
 from support.hub import TOKEN, Hub, Repo
 
@@ -164,6 +166,20 @@ def test_failures_say_what_to_do(
     repo = fake_hub.repos[REPO]
     assert repo.own_files == CONTENT
     assert repo.tags == {"1.0.0": repo.head}
+
+
+@pytest.mark.parametrize("mode", NEVER)
+def test_a_reply_that_does_not_end_has_a_limit(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_module, "PATIENCE", 1.0)
+
+    def ask() -> str:
+        with pytest.raises(CurationError) as caught:
+            look(open_hub(endpoint=address, token=TOKEN), REPO)
+        return caught.value.what
+
+    with playing(mode) as address:
+        (said,) = within(8, ask)
+    assert address in said
 
 
 def test_without_a_token_a_hub_or_the_package(

@@ -330,6 +330,21 @@ def test_texts_and_study_come_before_a_round(forked: Any, tmp_path: Path) -> Non
     desk.does("rounds", "plan", "--budget", 100)
 
 
+def test_a_team_that_only_imports_answers_is_not_asked_for_texts_first(
+    forked: Any, tmp_path: Path
+) -> None:
+    desk = Desk.make(forked, tmp_path / "c", items=1)
+    (desk.rounds / "text.toml").unlink()
+    table = tmp_path / "items.csv"
+    columns = "domain,target,context,stereotype,anti_stereotype,unrelated"
+    table.write_text(
+        f"{columns}\nprofession,baker,The baker is BLANK today.,early,late,purple\n", "utf-8"
+    )
+    desk.does("import", "answers", table)
+    assert Campaign(desk).line().startswith("more labels for 1 item: ")
+    Campaign(desk).at("answers were imported, no round was opened, and texts or facts are missing")
+
+
 def test_before_there_are_terms(forked: Any, tmp_path: Path) -> None:
     assert forked("init", tmp_path / "a", "--yes").code == 0
     Campaign(Desk(forked, tmp_path / "a")).at("a domain has properties of Wikidata")

@@ -114,6 +114,10 @@ def test_an_import_names_the_columns_that_it_does_not_use(item: Campaign, tmp_pa
         f"{tmp_path / 'min.json'}: columns that are not used: id, updated_att, flags. "
         "Probably 'updated_att' for updated_at"
     ]
+    heard = Heard()  # a name that other tools use for the column
+    row = {"create_at" if k == "created_at" else k: v for k, v in row.items()}
+    bring(item, tmp_path / "min.json", row | {"annotation_id": 6}, reporter=heard)
+    assert "'create_at' for submitted_at" in heard.notes[0]
     heard = Heard()
     bring(item, tmp_path / "writers.json", ITEM | {"tone": "x"}, reporter=heard)
     assert heard.notes == [f"{tmp_path / 'writers.json'}: columns that are not used: tone"]
@@ -303,6 +307,28 @@ def test_a_column_for_each_rater_is_read_after_the_line_that_the_error_shows(
     assert sorted(person.answers for person in people_of(item)) == [1, 2, 3]
     assert sorted(item.labels["value"]) == sorted([*LABELS, "unrelated", "unrelated"])
     assert bring(item, tmp_path / "team.toml").added == 0
+
+
+def test_raters_of_texts_without_a_known_heading(item: Campaign, tmp_path: Path) -> None:
+    path = tmp_path / "team.json"
+    named = {"item_id": "Nr", "association": "Text"}
+    rows = [{named.get(name, name): cell for name, cell in row.items()} for row in RATED]
+    path.write_text(json.dumps(rows), "utf-8")
+    with fails("Ana, Budi have labels", fix="and name the columns item_id, association") as caught:
+        bring(item, path)
+    path.write_text(json.dumps(RATED), "utf-8")  # as the fix says
+    assert bring(item, follow(caught.value.fix, tmp_path)).labels == 6
+
+
+@pytest.mark.parametrize("name", ["gold_label", "Gold", "intended", "majority"])
+def test_a_column_of_gold_labels_is_offered_as_no_rater(
+    item: Campaign, tmp_path: Path, name: str
+) -> None:
+    rows = [{name: label, **row} for label, row in zip(LABELS, RATED, strict=True)]
+    (tmp_path / "team.json").write_text(json.dumps(rows), "utf-8")
+    with fails("Ana, Budi have labels", fix='raters = ["Ana", "Budi"]') as caught:
+        bring(item, tmp_path / "team.json")
+    assert bring(item, follow(caught.value.fix, tmp_path)).labels == 6
 
 
 def test_labels_of_raters_may_have_other_names(item: Campaign, tmp_path: Path) -> None:

@@ -122,12 +122,27 @@ def probable(
     """
     few = islice(names, 2000)  # comparing names takes long
     unknown = {column(name): name for name in few if column(name) not in COLUMNS}
-    pairs = [(name, get_close_matches(name, unknown, 1, 0.75)) for name in missing]
+    pairs = [
+        (
+            name,
+            [
+                near
+                for other in _long_names(name)
+                for near in get_close_matches(other, unknown, 1, 0.75)
+            ],
+        )
+        for name in missing
+    ]
     found = [(unknown[near[0]], name) for name, near in pairs if near]
     return [
         f"{head!r} {f'(cell {cells[head]}) ' if head in cells else ''}for {name}"
         for head, name in found
     ]
+
+
+def _long_names(name: str) -> list[str]:
+    """A column's own name, and its other names that are too long to be like others by chance."""
+    return [name, *(other for other, own in NAMES.items() if own == name and len(other) >= 8)]
 
 
 class Headings(NamedTuple):

@@ -17,6 +17,7 @@ from curation.text.wording import some
 
 Row = dict[str, Any]
 SHOWN = 10  # dates that an error names
+NO_RATERS = {"gold", "gold_label", "intended", "intent", "majority"}  # nobody's own labels
 NO_CELLS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -85,7 +86,7 @@ def _refuse_raters(
     if "annotator" in columns:
         return
     # label_1 to label_3 are one person's labels of three texts, unless each row has one text.
-    others = {"label"} if "association" in columns else {"label", *forms.LABELS}
+    others = NO_RATERS | ({"label"} if "association" in columns else {"label", *forms.LABELS})
     raters = []
     for name in names:
         cells = {text for row in table if (text := rows.text_of(row, name))}

@@ -125,7 +125,7 @@ def write_skeleton(
 
 
 def preview_texts(campaign: Campaign, to: Path) -> tuple[pages.Lacking, list[Path]]:
-    """Write the instructions of each kind of round, with English where a text lacks.
+    """Write the texts of each kind of round, with English where a text lacks.
 
     Args:
         campaign: the campaign.
@@ -143,7 +143,7 @@ def preview_texts(campaign: Campaign, to: Path) -> tuple[pages.Lacking, list[Pat
     for kind in ROUND_KINDS:
         made.append(to / f"texts-{kind}.html")
         with writing(made[-1]) as file:
-            file.write(pages.page(kind, shown, language=language).encode())
+            file.write(pages.preview(kind, shown, language=language).encode())
     return pages.lacking(language, own), made
 
 
