@@ -3,6 +3,7 @@
 import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -525,12 +526,13 @@ def edit_problems(campaign: Campaign) -> list[str]:
     """What is wrong with lines of ``edits.csv``, as of the last selection, one text for each.
 
     Such lines are not applied. A step reports a line once; ``curation terms select`` and
-    ``curation status`` report it until it is corrected.
+    ``curation status`` report it until it is corrected. Of a damaged file there is nothing to say:
+    the step ``select`` writes it again.
     """
-    rejections = read_records(
-        campaign.folder("terms") / "rejected.jsonl", Rejection, missing_ok=True
-    )
-    return [_problem(rejection) for rejection in rejections]
+    path = campaign.folder("terms") / "rejected.jsonl"
+    with suppress(CurationError):
+        return [_problem(rejection) for rejection in read_records(path, Rejection, missing_ok=True)]
+    return []
 
 
 def edits_are_new(campaign: Campaign) -> bool:
