@@ -38,6 +38,7 @@ from support.written import beside
 EXAMPLE = commands.ROOT / "data" / "example"
 CHANGES = beside(__file__)
 FIRST = 20  # of the example's items
+FLAGGED = "validate-2"  # the example's round of labels; it is open
 LATER = ("validate-3", "validate-4", "write-3")
 """Rounds that edits open."""
 PEOPLE = [*(f"validator-{n:02d}" for n in range(1, 15)), *(f"writer-{n}" for n in range(1, 15))]
@@ -59,10 +60,11 @@ NOT_CHANGED = {
     "campaign.id": "another key: a campaign of its own",
     "measures.tokenizer": "needs a model",
     "measures.sentiment": "needs a model",
+    "measures.labels": "needs a model",
     "release.version": "has an edit of its own",
 }
 """Settings that no edit changes, and why."""
-REMOVED = "remove"
+REMOVED, LICENCE = "remove", "7-release/LICENSE.txt"
 KNOWN: dict[str, str] = {}
 """Edits after which old results play a part today, by name, with the reason: they are left out."""
 
@@ -89,7 +91,7 @@ def build(root: Path) -> Path:
     with frozen.pinned():
         own = read_settings(EXAMPLE / "campaign.toml").model_dump(mode="json")
         own["rounds"]["accept_times"] += LATER
-        own["decisions"] |= {"rounds": [], "leave_out": ["item-005"]}
+        own["decisions"] |= {"rounds": [], "drop_flagged": 1}
         own["trust"]["samples"] = 40
         own["release"]["accept"] = ["domain_in_one_split", "licence_differs", "moved_to_test"]
         made = create_campaign(root, Settings.model_validate(own))
@@ -102,6 +104,7 @@ def build(root: Path) -> Path:
         }.items():
             shutil.copyfile(EXAMPLE / name, root / to)
         shutil.copytree(EXAMPLE / "trust", root / "6-trust", dirs_exist_ok=True)
+        (root / "1-terms" / "trades.txt").write_text("# language: en\nflorist\n", "utf-8")
         write_counts(
             root / "4-measures" / "counts.tsv",
             Counts("en", {"the": 30, "apple": 9, "early": 2}, 41, 5, 1, {"counting": COUNTING}),
@@ -115,6 +118,8 @@ def build(root: Path) -> Path:
         import_stereoset(made, EXAMPLE / "published.json", reporter=heard)
         with silent():
             demo._rounds(_step, root, EXAMPLE / "rounds")
+            again = ("rounds", "open", "validation", "--name", FLAGGED, "--platform", "files")
+            commands.well(*again, "-c", root)
         measure_texts(made, [EXAMPLE / "trust" / "tales.txt"], workers=1, reporter=heard)
         measure_labels(made, EXAMPLE / "trust" / "labels.csv", source="tales", reporter=heard)
     assert not run(root, "split")
@@ -136,7 +141,7 @@ def silent() -> Any:
         yield
 
 
-def run(root: Path, *names: str, days: int = 0, draws: int = 0, ran: list[str] | None = None) -> str:
+def run(root: Path, *names: str, days: float = 0, draws: int = 0, ran: list[str] | None = None) -> str:
     """Bring steps up to date, by default all; gives the error, if there is one.
 
     Args:
@@ -197,12 +202,16 @@ class Edited:
     def do(self, name: str, work: "Callable[[Edited], str]") -> None:
         """Do an edit, and keep in words what it was."""
         said, why = "", ""
-        with frozen.pinned(days=self.days, draws=1000 * len(self.done)), silent():
+        with frozen.pinned(**self._now()), silent():
             try:
                 said = work(self)
             except CurationError as error:
                 why = f" (refused: {error.what})"
         self.done.append(f"{name} {said}{why}".replace(str(self.folder), "…"))
+
+    def _now(self) -> dict[str, Any]:
+        """The clock, a minute after the edit before; random draws that no edit before had."""
+        return {"days": self.days + len(self.done) / 1440, "draws": 1000 * len(self.done)}
 
     def bump(self) -> str:
         """Name a new version of the release."""
@@ -210,10 +219,14 @@ class Edited:
         return self._set("release.version", f"0.1.{self.versions}")
 
     def setting(self) -> str:
-        """Another value of a setting, or the first one again."""
+        """Other values of one to three settings, or the first ones again."""
+        return "; ".join(self._setting() for _ in range(self.draw.randint(1, 3)))
+
+    def _setting(self) -> str:
         now, first = (_setting(root) for root in (self.root, self.built))
-        name = self.draw.choice(sorted(CHANGES["settings"]))
-        values = [first(name), *CHANGES["settings"][name]]
+        table = CHANGES[self.draw.choices(["settings", "idle"], [9, 1])[0]]
+        name = self.draw.choice(sorted(table))
+        values = [first(name), *table[name]]
         return self._set(name, self.draw.choice([each for each in values if each != now(name)]))
 
     def _set(self, name: str, value: Any) -> str:
@@ -293,6 +306,15 @@ class Edited:
             correct_item(campaign, item.id, field, text, by="me", why="a test", reporter=Heard())
         return f"{item.id} {field} = {text}"
 
+    def flag(self) -> str:
+        """Somebody sends an answer again, with other flags."""
+        table = self.root / "tasks" / "wave-1" / f"{FLAGGED}-answered.csv"
+        row = self.draw.choice([row for row in desk.read_csv(table) if row["consent"]])
+        row["flags"] = self.draw.choice(["", "objective", "ungrammatical"])
+        sent = desk.write_csv(self.folder / "flagged.csv", [row])
+        done = commands.run("rounds", "import", FLAGGED, sent, "-c", self.root)
+        return f"{row['task_id']} {row['annotator']} {row['flags']!r} {done.err.strip()}"
+
     def round(self) -> str:
         """A round is opened, gets answers, or is closed."""
         made, name = Desk(commands.run, self.root), self.draw.choice(LATER)
@@ -346,6 +368,15 @@ class Edited:
         campaign = open_campaign(self.root)
         measure_texts(campaign, [text], window=window, workers=1, reporter=Heard())
         return f"window {window}"
+
+    def licence(self) -> str:
+        """The release gets the team's own licence, or the first one again."""
+        path = self.root / LICENCE
+        if path.exists():
+            path.unlink()
+            return self._set("release.licence", _setting(self.built)("release.licence"))
+        path.write_text(f"Everybody may read it {len(self.done)} times.\n", "utf-8")
+        return self._set("release.licence", "Our licence")
 
     def time(self) -> str:
         """Days go by."""
@@ -410,7 +441,7 @@ class Edited:
     def restore(self) -> str:
         """All settings and files are again as at first."""
         shutil.copyfile(self.built / "campaign.toml", self.root / "campaign.toml")
-        for name in CHANGES["files"]:
+        for name in (*CHANGES["files"], LICENCE):
             (self.root / name).unlink(missing_ok=True)
             if (self.built / name).exists():
                 (self.root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -433,8 +464,7 @@ class Edited:
         shutil.rmtree(clean, ignore_errors=True)
         shutil.copytree(self.root, clean)
         strip(clean, [*RESULTS, MANIFESTS])
-        how = {"days": self.days, "draws": 1000 * len(self.done)}
-        errors = [run(root, **how) for root in (self.root, clean)]
+        errors = [run(root, **self._now()) for root in (self.root, clean)]
         assert errors[0] == errors[1], self.says(
             f"incremental ends with {errors[0]!r}, and clean with {errors[1]!r}"
         )
@@ -457,12 +487,12 @@ class Edited:
             raise AssertionError(self.says(f"differ: {', '.join(differ[:8])}{shown}"))
 
     def _settled(self) -> None:
-        with frozen.pinned(days=self.days):
+        with frozen.pinned(**self._now()):
             states = {step.step: step.state for step in read_status(open_campaign(self.root)).steps}
         stale = {name: state for name, state in states.items() if state != "up to date"}
         assert not stale, self.says(f"after the run, status says {stale}")
         again = list[str]()
-        assert not run(self.root, days=self.days, ran=again), self.says("a second run fails")
+        assert not run(self.root, ran=again, **self._now()), self.says("a second run fails")
         assert not again, self.says(f"a second run runs {again}")
 
     def says(self, what: str) -> str:
@@ -472,16 +502,18 @@ class Edited:
 
 
 EDITS: dict[str, tuple[Callable[[Edited], str], int]] = {
-    "setting": (Edited.setting, 10),
+    "setting": (Edited.setting, 12),
     "file": (Edited.file, 7),
     "answers": (Edited.answers, 2),
     "person": (Edited.person, 2),
     "correction": (Edited.correction, 1),
+    "flag": (Edited.flag, 2),
     "round": (Edited.round, 2),
     "scores": (Edited.scores, 1),
     "measured": (Edited.measured, 1),
+    "licence": (Edited.licence, 1),
     "time": (Edited.time, 1),
-    "result": (Edited.result, 3),
+    "result": (Edited.result, 2),
     "folder": (Edited.folder_of_results, 1),
     "version": (Edited.version, 1),
     "bump": (Edited.bump, 1),

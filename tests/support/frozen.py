@@ -30,7 +30,7 @@ class Clock(dates.datetime):
 
 
 @contextmanager
-def pinned(*, days: int = 0, draws: int = 0) -> Iterator[None]:
+def pinned(*, days: float = 0, draws: int = 0) -> Iterator[None]:
     """Clock, durations, nonces and canaries of all loaded modules of curation are always the same.
 
     Random bytes differ from call to call, but not from run to run: they are digests of a counter.
