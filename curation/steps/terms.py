@@ -526,8 +526,8 @@ def edit_problems(campaign: Campaign) -> list[str]:
     """What is wrong with lines of ``edits.csv``, as of the last selection, one text for each.
 
     Such lines are not applied. A step reports a line once; ``curation terms select`` and
-    ``curation status`` report it until it is corrected. Of a damaged file there is nothing to say:
-    the step ``select`` writes it again.
+    ``curation status`` report it until it is corrected. A damaged file says nothing: the step
+    ``select`` writes it again.
     """
     path = campaign.folder("terms") / "rejected.jsonl"
     with suppress(CurationError):

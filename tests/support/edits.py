@@ -1,12 +1,11 @@
 """A small campaign, and edits of it drawn from a seed: then old results must play no part.
 
-What an edit changes is in ``edits.toml``. Only commands and functions that users have are called, so
-that nothing here depends on how steps keep and compare their results.
+What an edit changes is in ``edits.toml``. Only commands and functions that users have are called:
+nothing here depends on how steps keep and compare their results.
 """
 
 import contextlib
 import io
-import os
 import random
 import shutil
 import signal
@@ -141,7 +140,9 @@ def silent() -> Any:
         yield
 
 
-def run(root: Path, *names: str, days: float = 0, draws: int = 0, ran: list[str] | None = None) -> str:
+def run(
+    root: Path, *names: str, days: float = 0, draws: int = 0, ran: list[str] | None = None
+) -> str:
     """Bring steps up to date, by default all; gives the error, if there is one.
 
     Args:
@@ -280,9 +281,7 @@ class Edited:
         campaign = open_campaign(self.root)
         said = f"{who} {action}, releases {releases}"
         with self._tried(said), campaign.lock():
-            decide_on_person(
-                campaign, who, action, "a test", releases=releases, reporter=Heard()
-            )  # type: ignore[arg-type]
+            decide_on_person(campaign, who, action, "a test", releases=releases, reporter=Heard())  # type: ignore[arg-type]
         return said
 
     @contextlib.contextmanager
@@ -323,7 +322,9 @@ class Edited:
         said = f"{name}: {way}"
         if way == "open" or not place.exists():
             kind = name.split("-")[0]
-            only = ["--term", "baker", "--term", "librarian"] if kind == "write" else ["--of", "main"]
+            only = (
+                ["--term", "baker", "--term", "librarian"] if kind == "write" else ["--of", "main"]
+            )
             kind = "intrasentence" if kind == "write" else "validation"
             done = made.run("rounds", "open", kind, "--name", name, "--platform", "files", *only)
         elif way == "close":
@@ -562,7 +563,7 @@ def play(built: Path, folder: Path, seed: int, *, edits: int = 8) -> Edited:
     """A sequence of edits, after which incremental must equal clean.
 
     Args:
-        built: the campaign of ``build``.
+        built: the campaign of ``build``, whose key is there.
         folder: where the copies are made.
         seed: what the edits are drawn from.
         edits: how many.
@@ -570,7 +571,7 @@ def play(built: Path, folder: Path, seed: int, *, edits: int = 8) -> Edited:
     Raises:
         AssertionError: it does not; the message names the seed, the edits and the first file.
     """
-    os.environ["CURATION_KEYS"] = str(built.with_name("keys"))
+    commands.load()
     edited = Edited(built, folder, seed)
     for _ in range(edits):
         edited.edit()
