@@ -1,6 +1,7 @@
 """Old results play no part: after any edits, bringing up to date gives what a clean start gives."""
 
 import shutil
+from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, get_args
@@ -80,6 +81,15 @@ def test_a_step_that_reads_what_it_does_not_declare_is_found(
     assert says.startswith("seed 0: differ: 4-measures/keywords.json")
     assert '"day": "2026-06-02"' in says
     assert "after these edits:\n  1. all \n  2. time " in says
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", [lambda data: data[: len(data) // 2], lambda data: b"{\n"])
+def test_all_results_may_be_damaged(played: edits.Edited, way: Callable[[bytes], bytes]) -> None:
+    for name, data in edits.files(played.root, edits.RESULTS).items():
+        (played.root / name).write_bytes(way(data))
+    played.check()
+    assert not played.error
 
 
 def test_a_clean_start_has_inputs_and_history_only(played: edits.Edited) -> None:
