@@ -3,6 +3,7 @@
 import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -535,9 +536,12 @@ def edit_problems(campaign: Campaign) -> list[str]:
     """What is wrong with lines of ``edits.csv``, as of the last selection, one text for each.
 
     Such lines are not applied. A step reports a line once; ``curation terms select`` and
-    ``curation status`` report it until it is corrected.
+    ``curation status`` report it until it is corrected. A damaged file says nothing: the step
+    ``select`` writes it again.
     """
-    return [_problem(rejection) for rejection in campaign[REFUSED_EDITS]]
+    with suppress(CurationError):
+        return [_problem(rejection) for rejection in campaign[REFUSED_EDITS]]
+    return []
 
 
 def edits_are_new(campaign: Campaign) -> bool:

@@ -22,24 +22,31 @@ MOMENT = dates.datetime(2026, 6, 2, 3, 4, 5, 678901, dates.UTC)  # after the exa
 class Clock(dates.datetime):
     """Dates as always, but it is always the same moment."""
 
+    moment = MOMENT
+
     @classmethod
     def now(cls, tz: dates.tzinfo | None = None) -> dates.datetime:
-        return MOMENT.astimezone(tz)
+        return cls.moment.astimezone(tz)
 
 
 @contextmanager
-def pinned() -> Iterator[None]:
+def pinned(*, days: float = 0, draws: int = 0) -> Iterator[None]:
     """Clock, durations, nonces and canaries of all loaded modules of curation are always the same.
 
     Random bytes differ from call to call, but not from run to run: they are digests of a counter.
+
+    Args:
+        days: how many days later it is.
+        draws: where the counter begins.
     """
-    calls = count()
+    calls, moment = count(draws), MOMENT + dates.timedelta(days)
 
     def draw(size: int | None = None) -> bytes:
         length = 32 if size is None else size
         return hashlib.shake_256(str(next(calls)).encode()).digest(length)
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Clock, "moment", moment)
         for name, module in list(sys.modules.items()):
             ours = name.split(".")[0] == "curation"
             if ours and getattr(module, "datetime", None) is dates.datetime:
@@ -48,5 +55,5 @@ def pinned() -> Iterator[None]:
         patch.setattr(secrets, "token_hex", lambda size=None: draw(size).hex())
         patch.setattr(uuid, "uuid4", lambda: uuid.UUID(bytes=draw(16), version=4))
         patch.setattr(time, "perf_counter", lambda: 0.0)
-        patch.setattr(time, "time", MOMENT.timestamp)
+        patch.setattr(time, "time", moment.timestamp)
         yield
