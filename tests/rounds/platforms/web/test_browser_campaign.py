@@ -221,7 +221,7 @@ def label(people: People, desk: Desk) -> None:
 def decide(desk: Desk) -> None:
     assert desk.status("v")["remaining"] == 0
     codes = Counter(r.code for r in desk.records("v/rejected.jsonl", Rejection))
-    assert codes == {"second_answer": 1}
+    assert codes == {"second_answer": 1, "superseded": 4}
     desk.say("rounds", "close", "v")
     desk.does("decisions", "filter")
     decisions = desk.records("../3-decisions/decisions.jsonl", Decision)
