@@ -75,14 +75,15 @@ def test_a_server_says_where_it_is_serves_new_rounds_and_ends(desk: Desk) -> Non
         assert f"port {server.port} of 127.0.0.1 is already in use" in said
         # The address of the running server has not changed by this.
         assert desk.say("rounds", "open", "review")["address"] == opened["address"]
+        onward = f"Next: {desk.say('rounds', 'status', 'review-1')[0]['next']}"
         with requests.Session() as session:  # the figures come from a process of their own
             for _ in range(300):
                 page = session.get(owner, timeout=20).text
-                if "from what was pulled" in page:
+                if "from what was pulled" in page and onward in page:
                     break
                 time.sleep(0.1)
         assert "from what was pulled" in page
-        assert f"Next: {desk.say('rounds', 'status', 'review-1')[0]['next']}" in page
+        assert onward in page
         code, _, log = server.stop()
     assert code == 0
     for secret in (row["link"], row["person"], opened["address"], owner):

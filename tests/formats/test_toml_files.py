@@ -7,7 +7,7 @@ import pytest
 
 from curation.files import CurationError
 from curation.formats.toml_files import with_setting
-from curation.rounds.pages import texts
+from curation.rounds.pages import read_own
 from curation.settings import Settings, read_settings, write_setting
 from support.expected import fails
 
@@ -71,7 +71,7 @@ def test_texts_for_annotators_are_read_by_the_same_reader(tmp_path: Path) -> Non
     for text in (f"a = {LONG}\n", f"a = {'[' * 5000}"):
         path.write_text(f"[page]\n{text}", "utf-8")
         with pytest.raises(CurationError, match=r"text\.toml line 2: "):
-            texts("en", path)
+            read_own("en", path)
 
 
 @pytest.mark.parametrize(
