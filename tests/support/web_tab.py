@@ -82,11 +82,7 @@ class Tab:
 
     def emptied(self) -> None:
         """Wait until all answers are sent."""
-        for _ in range(150):
-            if not self.kept():
-                return
-            self.page.wait_for_timeout(100)
-        raise AssertionError(self.kept())
+        self.page.wait_for_function("Object.keys(localStorage).length === 0")
 
     def close(self) -> None:
         assert self.errors == [], self.errors
