@@ -1,6 +1,9 @@
 """A tab of a real browser on our own pages."""
 
+from contextlib import suppress
 from typing import Any
+
+from playwright.sync_api import Error as Navigating
 
 from curation.rounds.platforms.web import forms
 from support import web
@@ -82,7 +85,12 @@ class Tab:
 
     def emptied(self) -> None:
         """Wait until all answers are sent."""
-        self.page.wait_for_function("Object.keys(localStorage).length === 0")
+        for _ in range(150):
+            with suppress(Navigating):  # what was sent leads to another page
+                if not self.kept():
+                    return
+            self.page.wait_for_timeout(100)
+        raise AssertionError(self.kept())
 
     def close(self) -> None:
         assert self.errors == [], self.errors
