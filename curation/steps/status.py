@@ -15,7 +15,7 @@ from curation.steps.decisions import about_published_golds, about_suspects
 from curation.steps.release import versions
 from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.round_status import RoundStatus
-from curation.steps.step import Step, current, last_run, missing_packages
+from curation.steps.step import Step, changed, current, last_run, missing_packages, with_needs
 from curation.steps.terms import (
     EDITS,
     domains_without_terms,
@@ -26,7 +26,7 @@ from curation.steps.terms import (
 )
 from curation.steps.trust.files import run_files
 from curation.text.rules import decide
-from curation.text.wording import amount
+from curation.text.wording import amount, some
 
 if TYPE_CHECKING:
     from curation.steps.trust.measuring import RunState
@@ -99,10 +99,10 @@ OLDER_CATS, OLDER_SCORES, UNFINISHED = "of older CATs", "of older scores", "not 
 class StepStatus(NamedTuple):
     """A step: whether its results are up to date, and the counts of its last run.
 
-    ``state`` is "up to date", "out of date", "not yet", or "cannot run: " and why; then ``fix``
-    says what to do. A built version of the release that is out of date is "of older data": it is
-    never rewritten. ``note`` names packages that the results were made with and that are not
-    installed now; it is empty if there are none.
+    ``state`` is "up to date", "out of date", "depends on STEP, which is out of date", "not yet", or
+    "cannot run: " and why; then ``fix`` says what to do. A built version of the release that is out
+    of date is "of older data": it is never rewritten. ``note`` says what has changed, or names
+    packages that the results were made with and that are not installed now; it may be empty.
     """
 
     step: str
@@ -178,7 +178,7 @@ def read_status(campaign: Campaign, pipeline: Sequence[Step]) -> Status:
     scores = score_runs(campaign)
     measures = _measure_runs(campaign)
     return Status(
-        steps=[*steps.values()],
+        steps=[_with_needs(campaign, step, steps) for step in pipeline],
         rounds=[round_counts(campaign, name) for name in names],
         work=[progress for _, progress in work],
         scores=scores,
@@ -230,7 +230,20 @@ def step_status(campaign: Campaign, step: Step) -> StepStatus:
     except CurationError as error:
         state, fix = f"cannot run: {error.what}", error.fix
     note = _note(campaign, step) if state == UP_TO_DATE else ""
+    if state == OUT_OF_DATE and (names := [*changed(campaign, step)]):
+        note = f"changed: {some(names, SHOWN)}"
     return StepStatus(step.name, state, fix, run.counts, run.finished_at, note)
+
+
+def _with_needs(campaign: Campaign, step: Step, steps: Mapping[str, StepStatus]) -> StepStatus:
+    """The state of a step that is up to date, if what it is made from is not."""
+    own = steps[step.name]
+    if own.state != UP_TO_DATE:
+        return own
+    for needed in with_needs(step, campaign=campaign)[:-1]:
+        if steps[needed.name].state == OUT_OF_DATE:
+            return own._replace(state=f"depends on {needed.name}, which is {OUT_OF_DATE}")
+    return own
 
 
 def _note(campaign: Campaign, step: Step) -> str:

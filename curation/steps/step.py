@@ -19,7 +19,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, refuse_links
 from curation.records import Fields, StepRun
 from curation.text.words import INSTALL, base
-from curation.work.manifest import Results, is_current, run_step
+from curation.work.manifest import Results, changes, run_step
 
 Advance = Callable[..., None]
 Tell = Callable[[str, int, int], None]
@@ -155,7 +155,7 @@ class Step:
     fixed: Callable[[Campaign], bool] | None = None
 
     def state(self, campaign: Campaign) -> Fields:
-        """What ``is_current`` and ``run_step`` compare."""
+        """What ``changes`` and ``run_step`` compare."""
         return {
             "algorithm": int(import_module(f"curation.{self.module}").ALGORITHM),
             "settings": orjson.loads(orjson.dumps(self.settings(campaign))),
@@ -199,20 +199,31 @@ def current(campaign: Campaign, step: Step) -> bool:
     needs = () if step.alone(campaign) else with_needs(*step.needs)
     if any(needed.blocked(campaign) for needed in (step, *needs)):
         return False
-    return not step.applies(campaign) or _is_current(campaign, step, step.state(campaign))
+    return not step.applies(campaign) or not any(changed(campaign, step))
 
 
-def _is_current(campaign: Campaign, step: Step, state: Mapping[str, Any]) -> bool:
-    """Whether the step's results are those of a state.
+def changed(
+    campaign: Campaign, step: Step, state: Mapping[str, Any] | None = None
+) -> Iterator[str]:
+    """What has changed since the step's last results: settings, inputs or results, by name.
 
     Results stay if a package that they were made with has been removed: without it, the step would
     only replace them by a note that it cannot check.
+
+    Args:
+        campaign: the campaign.
+        step: the step; without results, all of it counts as changed.
+        state: its version, settings and inputs now, if they are known.
     """
-    run, settings = last_run(campaign, step), state["settings"]
-    if run and (gone := removed(run.settings, settings)):
+    run, state = last_run(campaign, step), state or step.state(campaign)
+    if run is None:
+        yield "the step itself"
+        return
+    settings = state["settings"]
+    if gone := removed(run.settings, settings):
         settings = {**settings, "versions": {**settings["versions"], **gone}}
-    state, sha256 = {**state, "settings": settings}, campaign.digest
-    return is_current(run, step.folder(campaign), **state, sha256=sha256)
+    now = {**state, "settings": settings}
+    yield from changes(run, step.folder(campaign), **now, sha256=campaign.digest)
 
 
 def missing_packages(campaign: Campaign, step: Step) -> dict[str, str]:
@@ -265,7 +276,7 @@ def run_steps(
             continue
         folder, run = step.folder(campaign), last_run(campaign, step)
         state = step.state(campaign) if step.applies(campaign) else None
-        stale = state is not None and not _is_current(campaign, step, state)
+        stale = state is not None and any(changed(campaign, step, state))
         if state is not None and stale:
             if gone := run and removed(run.settings, state["settings"]):
                 reporter.warn(

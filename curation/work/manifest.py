@@ -7,7 +7,7 @@ and runs again.
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -188,31 +188,36 @@ def _fix(folder: Path) -> str:
     return "delete the file; the steps will run again"
 
 
-def is_current(
-    run: StepRun | None,
+def changes(
+    run: StepRun,
     folder: Path,
     *,
     algorithm: int,
-    settings: dict[str, Any],
-    inputs: dict[str, str],
+    settings: Mapping[str, Any],
+    inputs: Mapping[str, str],
     sha256: Callable[[Path], str | None] = digest,
-) -> bool:
-    """Whether a step's last results are still valid.
-
-    They are if inputs, settings and algorithm are the same and no result file was changed.
+) -> Iterator[str]:
+    """What has changed since a step's last results; nothing if they are still valid.
 
     Args:
-        run: how they came about; None if there are none.
+        run: how they came about.
         folder: where they are.
         algorithm: the version of the step now.
         settings: every setting that it reads, now.
         inputs: the sha256 of every input now, by name.
         sha256: gives that of a file.
+
+    Yields:
+        "the step itself", the name of a setting or an input, or the path of a result.
     """
-    return (
-        run is not None
-        and (run.algorithm, run.settings, run.inputs) == (algorithm, settings, inputs)
-        and all(sha256(folder / name) == sha for name, sha in run.outputs.items())
+    if run.algorithm != algorithm:
+        yield "the step itself"
+    for before, after in ((run.settings, settings), (run.inputs, inputs)):
+        yield from (
+            name for name in {**before, **after} if before.get(name, ...) != after.get(name, ...)
+        )
+    yield from (
+        f"{folder.name}/{name}" for name, sha in run.outputs.items() if sha256(folder / name) != sha
     )
 
 

@@ -138,6 +138,22 @@ def test_settings_that_are_set_back_give_the_same(place: Finished, content: Any)
     assert content(place.root) == before
 
 
+def test_status_says_what_has_changed_and_what_depends_on_it(place: Finished) -> None:
+    place.set_to("needed = 3", "needed = 4")
+    (place.root / "4-measures" / "keywords.json").unlink()
+    steps = {step["step"]: (step["state"], step["note"]) for step in place.status()["steps"]}
+    depends = ("depends on filter, which is out of date", "")
+    assert steps["filter"] == ("out of date", "changed: needed")
+    assert steps["agreement"] == ("out of date", "changed: decisions")
+    assert steps["keywords"] == ("out of date", "changed: 4-measures/keywords.json")
+    assert steps["split"] == steps["statistics"] == steps["trust"] == depends
+    assert steps["item_pitfalls"] == ("up to date", "")
+    shown = place.run("status").out
+    assert "keywords: changed: 4-measures/keywords.json" in shown
+    place.run()
+    assert {*place.states().values()} == {"up to date"}
+
+
 @pytest.mark.parametrize(("name", "step"), TABLES["a_damaged_result_is_made_anew"])
 def test_a_damaged_result_is_made_anew(place: Finished, content: Any, name: str, step: str) -> None:
     before, path = content(place.root), place.root / name

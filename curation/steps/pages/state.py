@@ -10,7 +10,7 @@ from curation.files import read_json
 from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys
 from curation.rounds import people
 from curation.steps.release.statement import read_statement
-from curation.steps.status import Status, read_status
+from curation.steps.status import UP_TO_DATE, Status, read_status
 from curation.steps.step import Step
 
 _WITHOUT_LABELS = ("select", "answers")
@@ -44,7 +44,7 @@ def numbers(
             "state": step.state,
             "fix": step.fix,
             "counts": step.counts if not hidden or step.step in _WITHOUT_LABELS else {},
-            "note": step.note,
+            "note": step.note if step.state == UP_TO_DATE else "",  # what changed is the team's
         }
         for step in status.steps
     }
