@@ -5,6 +5,7 @@ was read, and reads again what has changed since. Nobody can change what it give
 frozen, and a table is a copy of its own.
 """
 
+import copy
 import os
 import platform
 import sys
@@ -38,6 +39,7 @@ from curation.records import (
     Cat,
     Correction,
     Decision,
+    Fields,
     Flag,
     InstructionChecks,
     Item,
@@ -125,6 +127,9 @@ class RoundDataset(Generic[T_co]):
         return [path for place in places if (path := place / self.name).exists()]
 
 
+AnyDataset = Dataset[Any] | RoundDataset[Any]
+
+
 class OfRounds(Generic[T]):
     """What each round has: ``campaign.tasks["main"]``. It is read when it is asked for."""
 
@@ -179,7 +184,7 @@ class Campaign:
         value: T = known[1]
         return value
 
-    def forget(self, *datasets: Dataset[Any] | RoundDataset[Any]) -> None:
+    def forget(self, *datasets: AnyDataset) -> None:
         """Free the memory of what was read."""
         for key in list(self._known):
             if key in datasets or (isinstance(key, tuple) and key[0] in datasets):
@@ -541,6 +546,18 @@ def _in_files(
 def in_file(stage: Stage, name: str, record: type[R]) -> Dataset[tuple[R, ...]]:
     """The records of a JSONL file in the folder of a stage; none if it is absent."""
     return _in_files(name, record, lambda campaign: [campaign.folder(stage) / name])
+
+
+def in_json(stage: Stage, name: str) -> Dataset[Fields]:
+    """The content of a JSON file in the folder of a stage. Who asks gets a copy.
+
+    Asking for it raises a CurationError if the file is missing or damaged.
+    """
+
+    def read(campaign: Campaign) -> Fields:
+        return dict(read_json(campaign.folder(stage) / name))
+
+    return Dataset(name, lambda campaign: [campaign.folder(stage) / name], read, copy.deepcopy)
 
 
 TERMS: Dataset[Mapping[str, Term]] = Dataset(

@@ -5,12 +5,27 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curation.campaign import CHECKS, FLAGS, ITEMS, LABELS, SETTINGS, TASKS, Campaign
+from curation.campaign import (
+    CATS,
+    CHECKS,
+    DECISIONS,
+    FLAGS,
+    ITEMS,
+    LABELS,
+    SETTINGS,
+    TASKS,
+    TERMS,
+    Campaign,
+    Dataset,
+    in_json,
+)
 from curation.decisions import split as stage
 from curation.files import CurationError
 from curation.records import Decision, Item, Label, Rejection, SplitName, Term
-from curation.release.contents import TERMS
+from curation.release.contents import TERMS as PUBLISHED
+from curation.release.differences import Version
 from curation.release.folder import data_files, read_version
+from curation.release.hidden.commitments import HiddenGold
 from curation.rounds import people
 from curation.rounds.progress import ItemFacts
 from curation.settings import write_setting
@@ -22,9 +37,7 @@ from curation.steps.read import (
 from curation.steps.release import versions
 from curation.steps.release.history import gold_file, read_golds
 from curation.steps.rounds import round_files
-from curation.steps.rounds.fold import ANSWERS
-from curation.steps.step import QUIET, Reporter, Step
-from curation.steps.terms import SELECT
+from curation.steps.step import QUIET, Reporter, Step, declare
 from curation.text.wording import amount
 from curation.work.manifest import Results
 
@@ -36,14 +49,32 @@ if TYPE_CHECKING:
     from curation.decisions.neutral import NeutralReport
 
 
-def kept_split_inputs(campaign: Campaign) -> list[Path]:
-    """The files of the versions that are read; none if the setting is empty."""
+def _kept_files(campaign: Campaign) -> list[Path]:
     return [
         path
         for folder in _folders(campaign)
-        for path in (*data_files(folder), folder / TERMS, gold_file(campaign, folder.name))
+        for path in (*data_files(folder), folder / PUBLISHED, gold_file(campaign, folder.name))
         if path.is_file()
     ]
+
+
+def _read_kept(campaign: Campaign) -> tuple[tuple[Version, tuple[HiddenGold, ...]], ...]:
+    kept = []
+    for folder in _folders(campaign):
+        if not folder.is_dir():
+            raise CurationError(
+                f"[split] keep names version {folder.name}, which is not in {folder.parent}",
+                "put its folder back, or name another built version",
+            )
+        version = read_version(folder)
+        sealed = read_golds(gold_file(campaign, folder.name)) if version.sealed else ()
+        kept.append((version, tuple(sealed)))
+    return tuple(kept)
+
+
+KEPT = Dataset("kept versions", _kept_files, _read_kept)
+"""The built version that ``keep`` names and those before it, oldest first; each with its private
+gold labels if it is sealed. Asking for it raises a CurationError if one is missing or damaged."""
 
 
 def kept_splits(campaign: Campaign, terms: Iterable[Term]) -> dict[str, SplitName]:
@@ -61,22 +92,15 @@ def kept_splits(campaign: Campaign, terms: Iterable[Term]) -> dict[str, SplitNam
     """
     own = {(term.domain, term.text): term.id for term in terms}
     found: dict[str, SplitName] = {}
-    for folder in _folders(campaign):
-        if not folder.is_dir():
-            raise CurationError(
-                f"[split] keep names version {folder.name}, which is not in {folder.parent}",
-                "put its folder back, or name another built version",
-            )
-        version = read_version(folder)
+    for version, golds in campaign[KEPT]:
         ids = version.terms or own
         for cat in version.cats:
             if (cat.domain, cat.target) in ids:
                 found[ids[cat.domain, cat.target]] = cat.split
-        if version.sealed:
-            known = {**own, **ids}
-            for gold in read_golds(gold_file(campaign, folder.name)):
-                if term := known.get((gold.bias_type, gold.target)):
-                    found[term] = "test"
+        known = {**own, **ids}
+        for gold in golds:
+            if term := known.get((gold.bias_type, gold.target)):
+                found[term] = "test"
     return found
 
 
@@ -90,6 +114,7 @@ def _folders(campaign: Campaign) -> list[Path]:
     return earlier[: earlier.index(folder) + 1] if folder in earlier else [folder]
 
 
+AGREEMENT_REPORT = in_json("decisions", "agreement.json")
 Settings = dict[str, Any]
 
 
@@ -303,19 +328,6 @@ def agreement_settings(campaign: Campaign) -> Settings:
         "decisions": campaign.settings.decisions.model_dump(),
         "needed": [r.name for r in campaign.rounds if r.labels == "needed"],
     }
-
-
-def agreement_inputs(campaign: Campaign) -> list[Path]:
-    """What agreement reads."""
-    return [
-        campaign.folder("terms") / "targets.jsonl",
-        *ITEMS.files(campaign),
-        *LABELS.files(campaign),
-        campaign.folder("decisions") / "decisions.jsonl",
-        *TASKS.files(campaign),
-        *CHECKS.files(campaign),
-        *FLAGS.files(campaign),
-    ]
 
 
 def agreement_report(
@@ -538,13 +550,6 @@ def split_settings(campaign: Campaign) -> Settings:
     }
 
 
-def split_inputs(campaign: Campaign) -> list[Path]:
-    """What the split reads."""
-    decisions = campaign.folder("decisions") / "decisions.jsonl"
-    kept = kept_split_inputs(campaign)
-    return [campaign.folder("terms") / "targets.jsonl", *ITEMS.files(campaign), decisions, *kept]
-
-
 def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Split the kept CATs into dev and test."""
     dev, seed = campaign.settings.split.dev, campaign.settings.campaign.seed
@@ -552,6 +557,7 @@ def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
     decisions = campaign.decisions
     terms = terms_of(campaign, items).values()
     keep = kept_splits(campaign, terms)
+    campaign.forget(KEPT)
     split = stage.cats(items, decisions, terms, dev=dev, seed=seed, keep=keep)
     results.records("cats.jsonl", split)
     results.json("split.json", stage.report(split, dev=dev))
@@ -564,35 +570,41 @@ def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
     }
 
 
-FILTER = Step(
-    "filter",
-    "which items become CATs",
-    lambda c: c.folder("decisions"),
-    "decisions.filter",
-    filter_settings,
-    lambda c: [*ITEMS.files(c), *LABELS.files(c), *FLAGS.files(c)],
-    filter,
-    needs=(ANSWERS,),
+FILTER = declare(
+    Step(
+        "filter",
+        "which items become CATs",
+        lambda c: c.folder("decisions"),
+        "decisions.filter",
+        filter_settings,
+        filter,
+        makes=(DECISIONS,),
+        reads=(ITEMS, LABELS, FLAGS),
+    )
 )
-
-AGREEMENT = Step(
-    "agreement",
-    "how far annotators agree",
-    lambda c: c.folder("decisions"),
-    "decisions.agreement",
-    agreement_settings,
-    agreement_inputs,
-    agreement,
-    needs=(SELECT, ANSWERS, FILTER),
+AGREEMENT = declare(
+    Step(
+        "agreement",
+        "how far annotators agree",
+        lambda c: c.folder("decisions"),
+        "decisions.agreement",
+        agreement_settings,
+        agreement,
+        makes=(AGREEMENT_REPORT,),
+        reads=(TERMS, ITEMS, LABELS, FLAGS, CHECKS, DECISIONS),
+        as_it_is=(TASKS,),
+    )
 )
-
-SPLIT = Step(
-    "split",
-    "dev and test by term",
-    lambda c: c.folder("decisions"),
-    "decisions.split",
-    split_settings,
-    split_inputs,
-    split,
-    needs=(SELECT, ANSWERS, FILTER),
+SPLIT = declare(
+    Step(
+        "split",
+        "dev and test by term",
+        lambda c: c.folder("decisions"),
+        "decisions.split",
+        split_settings,
+        split,
+        makes=(CATS,),
+        reads=(TERMS, ITEMS, DECISIONS),
+        as_it_is=(KEPT,),
+    )
 )

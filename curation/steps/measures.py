@@ -15,25 +15,32 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from platformdirs import user_cache_path
 
-from curation.campaign import ITEMS, Campaign, open_campaign
+from curation.campaign import (
+    CATS,
+    DECISIONS,
+    ITEMS,
+    TERMS,
+    AnyDataset,
+    Campaign,
+    Dataset,
+    in_file,
+    in_json,
+    open_campaign,
+)
 from curation.files import (
     CurationError,
     digest,
     dump_json,
     open_plain,
     read_bytes,
-    read_json,
-    read_records,
 )
 from curation.models.loading import token_counter
 from curation.records import KINDS, Cat, Fields, Pitfall
 from curation.settings import MeasureSettings
 from curation.steps.decisions import SPLIT, kept_without_votes
-from curation.steps.read import own_words, word_packages
-from curation.steps.rounds.fold import ANSWERS
+from curation.steps.read import OWN_WORDS, word_packages
 from curation.steps.source import Source, campaign_source, gold_source, off, open_source
-from curation.steps.step import QUIET, Reporter, Step, run_steps, splitters, versions
-from curation.steps.terms import SELECT
+from curation.steps.step import QUIET, Reporter, Step, declare, run_steps, splitters, versions
 from curation.text.words import NotCheckedError
 from curation.work.engine import Engine, own_workers
 from curation.work.manifest import Results
@@ -147,7 +154,6 @@ Report = dict[str, Any]
 """One of ``measures.Statistics``, ``Sentiment`` and ``Keywords``, or why it was not measured."""
 WORDFREQ = "wordfreq"  # the reference that is not a file
 VADER = "vader"  # the sentiment that is not a model
-_OWN_FILES = {"sentiment": {"predictions": "sentiment_scores.json"}}  # step -> field -> file
 _SMALL = 1 << 24  # bytes: larger files are compared by size and time
 
 
@@ -163,9 +169,20 @@ def measure_settings(source: Source, **given: Any) -> MeasureSettings:
         "tokenizer": model_path(source.campaign, settings.tokenizer),
         "sentiment": model_path(source.campaign, settings.sentiment),
     }
-    if settings.reference != WORDFREQ:
-        paths["reference"] = str(source.campaign.root / settings.reference)
+    if reference := source.campaign[REFERENCE]:
+        paths["reference"] = str(reference)
     return settings.model_copy(update=paths | given)
+
+
+def _reference(campaign: Campaign) -> Path | None:
+    name = campaign.settings.measures.reference
+    return None if name == WORDFREQ else campaign.root / name
+
+
+REFERENCE: Dataset[Path | None] = Dataset(
+    "reference", lambda campaign: [path] if (path := _reference(campaign)) else [], _reference
+)
+"""The file with the counts of a reference corpus, unless it is wordfreq."""
 
 
 def model_path(campaign: Campaign, name: str) -> str:
@@ -193,11 +210,8 @@ def _common_settings(campaign: Campaign, *names: str) -> Settings:
 
 def kept_report(campaign: Campaign, name: str) -> Report:
     """What the step statistics, sentiment or keywords wrote when it last ran."""
-    report = dict(read_json(campaign.folder("measures") / f"{name}.json"))
-    own = _OWN_FILES.get(name, {})
-    return report | {
-        field: read_json(campaign.folder("measures") / file) for field, file in own.items()
-    }
+    own = {field: campaign[each] for field, each in _OWN.get(name, {}).items()}
+    return campaign[REPORTS[name]] | own
 
 
 # --- statistics ---------------------------------------------------------------------------------
@@ -314,17 +328,6 @@ def keyword_settings(campaign: Campaign) -> Settings:
     }
 
 
-def keyword_inputs(campaign: Campaign) -> list[Path]:
-    """What keywords read: the counts of a reference corpus are among them if they are a file."""
-    name = campaign.settings.measures.reference
-    reference = [] if name == WORDFREQ else [campaign.root / name]
-    return [
-        campaign.folder("terms") / "targets.jsonl",
-        campaign.folder("decisions") / "cats.jsonl",
-        *reference,
-    ]
-
-
 def keywords_of(source: Source, settings: MeasureSettings, reporter: Reporter = QUIET) -> Report:
     """Keywords of a source."""
     from curation.measures import keywords as stage
@@ -364,15 +367,6 @@ def pitfall_settings(campaign: Campaign) -> Settings:
     }
 
 
-def pitfall_inputs(campaign: Campaign) -> list[Path]:
-    """What pitfalls read."""
-    names = ["cats.jsonl"]
-    if campaign.settings.decisions.trust_gold:  # otherwise every CAT has votes; split needs filter
-        names += ["decisions.jsonl"]
-    decided = [campaign.folder("decisions") / name for name in names]
-    return [campaign.folder("terms") / "targets.jsonl", *decided, own_words(campaign)]
-
-
 def pitfalls_of(
     source: Source, *, own: Path | None = None, reporter: Reporter = QUIET
 ) -> "Pitfalls":
@@ -389,8 +383,8 @@ def pitfalls_of(
     from curation.measures.pitfalls import pitfalls
 
     campaign = source.campaign
-    if own is None and campaign and own_words(campaign).exists():
-        own = own_words(campaign)
+    if own is None and campaign:
+        own = campaign[OWN_WORDS]
     with reporter.stages() as tell:
         return pitfalls(
             source.cats,
@@ -424,8 +418,7 @@ def kept_pitfalls(campaign: Campaign) -> "Pitfalls":
     from curation.measures.pitfalls import Report as Pitfalls
     from curation.measures.pitfalls import Row
 
-    kept = read_json(campaign.folder("measures") / "pitfalls.json")
-    hits = read_records(campaign.folder("measures") / "pitfalls.jsonl", Pitfall)
+    kept, hits = campaign[PITFALL_REPORT], [*campaign[PITFALLS_FOUND]]
     return Pitfalls(kept["language"], kept["cats"], hits, [Row(**row) for row in kept["table"]])
 
 
@@ -440,9 +433,11 @@ def _measure(
     name: str,
     says: str,
     settings: Callable[[Campaign], Settings],
-    inputs: Callable[[Campaign], list[Path]],
     counts: Callable[[Report], dict[str, int]],
-    needs: tuple[Step, ...],
+    *,
+    makes: tuple[AnyDataset, ...],
+    reads: tuple[AnyDataset, ...],
+    as_it_is: tuple[AnyDataset, ...] = (),
 ) -> Step:
     """A step that measures the kept CATs, and keeps the report; ``counts`` are of the report."""
 
@@ -450,53 +445,66 @@ def _measure(
         source = campaign_source(campaign)
         report = MEASURES[name](source, measure_settings(source), reporter)
         found = {"cats": len(source.cats), **counts(report)}
-        own = {file: report.pop(field) for field, file in _OWN_FILES.get(name, {}).items()}
+        own = {each.name: report.pop(field) for field, each in _OWN.get(name, {}).items()}
         for file, content in {f"{name}.json": report, **own}.items():
             results.json(file, content)
         return found
 
-    module = f"measures.{name}"
-    return Step(
-        name, says, lambda c: c.folder("measures"), module, settings, inputs, work, needs=needs
-    )
+    place, module = (lambda c: c.folder("measures")), f"measures.{name}"
+    step = Step(name, says, place, module, settings, work, makes, reads, as_it_is=as_it_is)
+    return declare(step)
 
 
+STATISTICS_REPORT = in_json("measures", "statistics.json")
+SENTIMENT_REPORT = in_json("measures", "sentiment.json")
+SENTIMENT_SCORES = in_json("measures", "sentiment_scores.json")
+KEYWORD_REPORT = in_json("measures", "keywords.json")
+REPORTS = {
+    "statistics": STATISTICS_REPORT,
+    "sentiment": SENTIMENT_REPORT,
+    "keywords": KEYWORD_REPORT,
+}
+_OWN = {"sentiment": {"predictions": SENTIMENT_SCORES}}
+"""The fields of reports that have a file of their own."""
+PITFALL_REPORT = in_json("measures", "pitfalls.json")
+PITFALLS_FOUND = in_file("measures", "pitfalls.jsonl", Pitfall)
 STATISTICS = _measure(
     "statistics",
     "how much was collected",
     statistics_settings,
-    lambda c: [c.folder("decisions") / "cats.jsonl", *ITEMS.files(c)],
     lambda report: {"terms": len(report["terms"])},
-    (ANSWERS, SPLIT),
+    makes=(STATISTICS_REPORT,),
+    reads=(CATS, ITEMS),
 )
-
 SENTIMENT = _measure(
     "sentiment",
     "how negative each label is",
     sentiment_settings,
-    lambda c: [c.folder("decisions") / "cats.jsonl"],
     lambda report: {"associations": sum(map(len, report["predictions"].values()))},
-    (SPLIT,),
+    makes=(SENTIMENT_REPORT, SENTIMENT_SCORES),
+    reads=(CATS,),
 )
-
 KEYWORDS = _measure(
     "keywords",
     "which words mark a domain, a label or a term",
     keyword_settings,
-    keyword_inputs,
     lambda report: {"groups": sum(bool(g["keywords"]) for g in report.get("groups", ()))},
-    (SELECT, SPLIT),
+    makes=(KEYWORD_REPORT,),
+    reads=(TERMS, CATS),
+    as_it_is=(REFERENCE,),
 )
-
-PITFALLS = Step(
-    "pitfalls",
-    "known pitfalls, and what blocks a release",
-    lambda c: c.folder("measures"),
-    "measures.pitfalls",
-    pitfall_settings,
-    pitfall_inputs,
-    pitfalls,
-    needs=(SELECT, SPLIT),
+PITFALLS = declare(
+    Step(
+        "pitfalls",
+        "known pitfalls, and what blocks a release",
+        lambda c: c.folder("measures"),
+        "measures.pitfalls",
+        pitfall_settings,
+        pitfalls,
+        makes=(PITFALL_REPORT, PITFALLS_FOUND),
+        reads=(TERMS, CATS, DECISIONS),
+        as_it_is=(OWN_WORDS,),
+    )
 )
 
 

@@ -17,7 +17,7 @@ from curation.steps.pages.build import delete_private
 from curation.steps.pipeline import PAGES, STEPS, made_steps, recompute
 from curation.steps.release import versions
 from curation.steps.rounds import round_files
-from curation.steps.rounds.fold import ANSWERS
+from curation.steps.rounds.fold import FOLD
 from curation.steps.rounds.quality import about_removed
 from curation.steps.rounds.round_status import open_platform
 from curation.steps.step import QUIET, Reporter, current, last_run, run_steps
@@ -203,7 +203,7 @@ def decide_on_person(
             "bring answers in first: «curation rounds pull», or import",
         )
     computed = made_steps(campaign)
-    run_steps(campaign, ANSWERS, reporter=reporter)
+    run_steps(campaign, FOLD, reporter=reporter)
     recompute(campaign, computed, reporter)  # goes on if a release is blocked, for example
     person = _pseudonym(campaign, who)
     decisions = [*campaign.standing]

@@ -15,8 +15,8 @@ from curation.steps.trust import report
 
 _BEFORE_PAGES = (
     terms.SELECT,
-    fold.ANSWERS,
-    fold.ITEM_PITFALLS,
+    fold.FOLD,
+    fold.CHECK_ITEMS,
     decisions.FILTER,
     decisions.AGREEMENT,
     decisions.SPLIT,
@@ -61,7 +61,7 @@ def made_steps(campaign: Campaign) -> list[Step]:
 
     Steps that another of these steps needs are left out. Items and labels are always covered.
     """
-    made = [fold.ANSWERS, *(s for s in STEPS if not s.fixed and last_run(campaign, s))]
+    made = [fold.FOLD, *(s for s in STEPS if not s.fixed and last_run(campaign, s))]
     needed = {other for step in made for other in with_needs(step)[:-1]}
     return [step for step in STEPS if step in {*made} - needed]
 

@@ -26,6 +26,12 @@ def raw_files(campaign: Campaign) -> list[Path]:
     return [p for raw in _round_files(campaign, "raw") for p in segments(raw)]
 
 
+RAW: Dataset[tuple[Path, ...]] = Dataset(
+    "raw answers", raw_files, lambda campaign: tuple(raw_files(campaign))
+)
+"""The files of the raw answers of all rounds."""
+
+
 def no_answers(campaign: Campaign) -> CurationError | None:
     """The error of steps that need answers, if the campaign has none, or this copy lacks some."""
     names = set(campaign.round_names())
@@ -199,9 +205,16 @@ def votes(campaign: Campaign, items: Sequence[Item], *, also: str = "") -> "dict
 PACKAGES = ("wordfreq", "simplemma", "lemminflect", "better-profanity", "Faker", "rapidfuzz")
 
 
-def own_words(campaign: Campaign) -> Path:
-    """The file of a team's own word lists for pitfalls."""
+def _own_words(campaign: Campaign) -> Path:
     return campaign.folder("measures") / "words.csv"
+
+
+OWN_WORDS: Dataset[Path | None] = Dataset(
+    "own words",
+    lambda campaign: [_own_words(campaign)],
+    lambda campaign: path if (path := _own_words(campaign)).exists() else None,
+)
+"""The file of a team's own word lists for pitfalls, if there is one."""
 
 
 def word_packages(campaign: Campaign) -> dict[str, str | None]:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from curation.campaign import Campaign
+from curation.campaign import AnyDataset, Campaign
 from curation.files import CurationError, refuse_links
 from curation.records import Fields, StepRun
 from curation.text.words import INSTALL, base
@@ -125,16 +125,18 @@ class Step:
         folder: where its results are.
         module: the module of ``curation`` whose ALGORITHM is the step's version.
         settings: every setting that it depends on.
-        inputs: every file that it reads, results of other steps among them.
         work: does it; writes its results and returns its counts.
-        needs: the steps whose results it reads.
+        makes: the datasets that are its results.
+        reads: the datasets that it reads. The steps that make them run before it.
+        if_made: datasets that it reads only if they are there. Then they are brought up to date,
+            too; otherwise the steps that make them are not run.
+        as_it_is: datasets that it reads as they are: no step runs before it for them.
+        files: other files that it reads.
         blocked: what keeps it from running, if anything does.
         applies: whether it runs on this machine; if not, its results are taken as they are.
         delete: deletes its results after an erasure, if they cannot be computed again; None if
             they are left as they are.
         alone: whether it runs without the steps that it needs, because there are no answers yet.
-        takes: the steps whose results it reads only if they are there. Then they are brought up to
-            date, too; otherwise they are not run.
         fixed: whether its results are there and are never rewritten; None if they may be. Only the
             step's own command and ``curation run`` make such results.
     """
@@ -144,15 +146,28 @@ class Step:
     folder: Callable[[Campaign], Path]
     module: str
     settings: Callable[[Campaign], Settings]
-    inputs: Callable[[Campaign], list[Path]]
     work: Callable[[Campaign, Results, Reporter], dict[str, int]]
-    needs: "tuple[Step, ...]" = ()
+    makes: tuple[AnyDataset, ...] = ()
+    reads: tuple[AnyDataset, ...] = ()
+    if_made: tuple[AnyDataset, ...] = ()
+    as_it_is: tuple[AnyDataset, ...] = ()
+    files: Callable[[Campaign], Iterable[Path]] = lambda campaign: ()
     blocked: Callable[[Campaign], CurationError | None] = lambda campaign: None
     applies: Callable[[Campaign], bool] = lambda campaign: True
     delete: Callable[[Campaign, Iterable[Path]], None] | None = delete_files
     alone: Callable[[Campaign], bool] = lambda campaign: False
-    takes: "tuple[Step, ...]" = ()
     fixed: Callable[[Campaign], bool] | None = None
+
+    @property
+    def needs(self) -> "tuple[Step, ...]":
+        """The steps that make what it reads."""
+        return _makers(self.reads)
+
+    def inputs(self, campaign: Campaign) -> list[Path]:
+        """Every file that it reads, results of other steps among them; absent ones, too."""
+        datasets = (*self.reads, *self.if_made, *self.as_it_is)
+        files = (path for dataset in datasets for path in dataset.files(campaign))
+        return list(dict.fromkeys((*files, *self.files(campaign))))
 
     def state(self, campaign: Campaign) -> Fields:
         """What ``changes`` and ``run_step`` compare."""
@@ -163,12 +178,26 @@ class Step:
         }
 
 
+MAKERS: dict[AnyDataset, Step] = {}
+"""The step that makes each dataset; ``declare`` fills it."""
+
+
+def declare(step: Step) -> Step:
+    """Make a step known as the one that makes its datasets."""
+    MAKERS.update(dict.fromkeys(step.makes, step))
+    return step
+
+
+def _makers(datasets: Iterable[AnyDataset]) -> tuple[Step, ...]:
+    return tuple(dict.fromkeys(MAKERS[each] for each in datasets if each in MAKERS))
+
+
 def with_needs(*steps: Step, campaign: Campaign | None = None) -> list[Step]:
     """The steps and all that they need, directly or not, each after what it needs.
 
     Args:
         steps: the steps, in the order of the pipeline.
-        campaign: also count what the steps take if it is there, and leave out the needs of steps
+        campaign: also count what the steps read if it is made, and leave out the needs of steps
             that run alone.
     """
     found: dict[Step, None] = {}
@@ -179,10 +208,9 @@ def with_needs(*steps: Step, campaign: Campaign | None = None) -> list[Step]:
 
 
 def _needs_now(campaign: Campaign, step: Step) -> tuple[Step, ...]:
-    """The steps that a step needs, and those whose results it takes and which are there."""
-    there = {path.parent for path in step.inputs(campaign) if path.exists()} if step.takes else ()
-    taken = tuple(other for other in step.takes if other.folder(campaign) in there)
-    return () if step.alone(campaign) else step.needs + taken
+    """The steps that make what a step reads, and what it reads if it is made, and is there."""
+    there = (d for d in step.if_made if any(path.exists() for path in d.files(campaign)))
+    return () if step.alone(campaign) else _makers((*step.reads, *there))
 
 
 def last_run(campaign: Campaign, step: Step) -> StepRun | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, StrictInt, TypeAdapter, ValidationError
 
-from curation.campaign import SETTINGS, Campaign, Dataset, in_file
+from curation.campaign import SETTINGS, TERMS, Campaign, Dataset, in_file
 from curation.files import (
     CurationError,
     digest,
@@ -23,7 +23,7 @@ from curation.files import (
 )
 from curation.formats.tables import csv_text
 from curation.records import Count, Entity, Fields, Rejection, Term
-from curation.steps.step import QUIET, Reporter, Step
+from curation.steps.step import QUIET, Reporter, Step, declare
 from curation.terms import select as stage
 from curation.terms import words
 from curation.terms.edits import COLUMNS, Edit
@@ -484,12 +484,6 @@ def settings(campaign: Campaign) -> Fields:
     }
 
 
-def inputs(campaign: Campaign) -> list[Path]:
-    """What the selection reads, beside word lists."""
-    names = ("imported.jsonl", "edits.csv")
-    return [*facts_files(campaign), *(campaign.folder("terms") / name for name in names)]
-
-
 def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Select the target terms."""
     before = {*edit_problems(campaign)}
@@ -720,15 +714,18 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[Fi
     ]
 
 
-SELECT = Step(
-    "select",
-    "target terms and their families",
-    lambda c: c.folder("terms"),
-    "terms.select",
-    settings,
-    inputs,
-    select,
-    delete=None,
+SELECT = declare(
+    Step(
+        "select",
+        "target terms and their families",
+        lambda c: c.folder("terms"),
+        "terms.select",
+        settings,
+        select,
+        makes=(TERMS,),
+        reads=(FACTS, MET, EDITS),
+        delete=None,
+    )
 )
 
 

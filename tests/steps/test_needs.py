@@ -16,7 +16,7 @@ from curation.steps.pipeline import BY_NAME, STEPS, bring_up_to_date, made_steps
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.scores.compare import read_agreement
 from curation.steps.source import open_source
-from curation.steps.step import Reporter, Step, current, last_run, run_steps, with_needs
+from curation.steps.step import MAKERS, Reporter, Step, current, last_run, run_steps, with_needs
 from curation.work.manifest import Results
 from support.commands import set_to
 from support.expected import fails
@@ -37,7 +37,7 @@ def steps_read(campaign: Campaign, step: Step) -> set[str]:
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
 def test_a_step_reads_what_it_needs_and_its_files_are_listed(example: Path, step: Step) -> None:
-    needed = {other.name for other in (*step.needs, *step.takes)}
+    needed = {MAKERS[each].name for each in (*step.reads, *step.if_made) if each in MAKERS}
     read_from = steps_read(open_campaign(example), step)
     if step.name == "pages":  # it shows results as they are, also old ones
         assert needed == set()
@@ -55,7 +55,8 @@ def test_a_step_reads_what_it_needs_and_its_files_are_listed(example: Path, step
 
 def test_steps_come_in_order_and_after_those_that_they_need() -> None:
     for number, step in enumerate(STEPS):
-        assert {*step.needs, *step.takes} <= {*STEPS[:number]}
+        read = (MAKERS[each] for each in (*step.reads, *step.if_made) if each in MAKERS)
+        assert {*read} <= {*STEPS[:number]}
 
 
 BEFORE = ["select", "answers", "filter"]
@@ -162,7 +163,7 @@ def count_scores(campaign: Campaign, results: Results, reporter: Reporter) -> di
 
 COUNT = Step(
     "count", "how many scores there are", lambda c: c.root / "count", "release.build",
-    lambda c: {}, read.run_files, count_scores,
+    lambda c: {}, count_scores, files=read.run_files,
 )  # fmt: skip
 
 
@@ -207,7 +208,7 @@ def test_a_file_that_changes_while_a_step_reads_it_is_an_error(finished: Path) -
         return counts
 
     with fails("decisions.jsonl: has changed while the step split read it", fix="run this again"):
-        run_steps(campaign, replace(split, work=meanwhile, needs=()))
+        run_steps(campaign, replace(split, work=meanwhile, reads=(), as_it_is=split.reads))
     assert not cats.exists()
     decisions.write_bytes(decisions.read_bytes()[:-1])
     run_steps(campaign, split)

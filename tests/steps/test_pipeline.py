@@ -113,7 +113,7 @@ SETTINGS: list[tuple[str, str, list[str]]] = [
     ("classes = 2", "classes = 3", ["sentiment", "release"]),
     ("smoothing = 10.0", "smoothing = 1.0", ["keywords"]),
     ("accept = []", 'accept = ["meta_text"]', ["release"]),
-    ('leave_out = ["item-005"]', "leave_out = []", [*STEPS[3:6], "trust"]),
+    ('leave_out = ["item-005"]', "leave_out = []", [*STEPS[3:6], "pitfalls", "trust"]),
     ('version = "0.1.0"', 'version = "0.2.0"', ["release"]),
 ]
 

@@ -51,8 +51,8 @@ def pages_step(pipeline: Sequence[Step], status: Status | None = None) -> Step:
         lambda c: c.folder("pages"),
         "pages.report",
         partial(collecting.settings, pipeline=pipeline, private=False, status=status),
-        partial(collecting.inputs, private=False),
         partial(_work, pipeline, private=False),
+        files=partial(collecting.inputs, private=False),
     )
 
 
@@ -63,7 +63,7 @@ def private_step(pages: Step, pipeline: Sequence[Step]) -> Step:
         name="private",
         folder=_private_folder,
         settings=partial(collecting.settings, pipeline=pipeline, private=True),
-        inputs=partial(collecting.inputs, private=True),
+        files=partial(collecting.inputs, private=True),
         work=partial(_work, pipeline, private=True),
     )
 

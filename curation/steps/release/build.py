@@ -11,7 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign import (
+    ANSWERS,
+    CATS,
+    DECISIONS,
+    ITEMS,
+    LABELS,
+    REJECTED,
+    TERMS,
+    TEXTS,
+    Campaign,
+)
 from curation.catsets.stereoset import read_entries
 from curation.files import CurationError, read_bytes, read_json, writing
 from curation.records import Cat
@@ -20,16 +30,19 @@ from curation.release.facts import Near
 from curation.release.seen import from_item
 from curation.release.texts.licences import OWN, check_given
 from curation.scores.run_folder import has_runs
-from curation.steps.decisions import AGREEMENT, FILTER, SPLIT
-from curation.steps.measures import PITFALLS, SENTIMENT, STATISTICS
+from curation.steps.decisions import AGREEMENT_REPORT
+from curation.steps.measures import (
+    PITFALL_REPORT,
+    SENTIMENT_REPORT,
+    SENTIMENT_SCORES,
+    STATISTICS_REPORT,
+)
 from curation.steps.release import collecting, hidden, statement, versions
 from curation.steps.release.collecting import ReleaseInputs
 from curation.steps.release.history import BuiltVersion, History
 from curation.steps.rounds import licences
-from curation.steps.rounds.fold import ANSWERS
 from curation.steps.step import QUIET, Reporter, Step, run_steps
-from curation.steps.terms import SELECT
-from curation.steps.trust.report import TRUST
+from curation.steps.trust.report import TRUST_REPORT
 from curation.text.wording import amount, did_you_mean, some
 from curation.work.engine import uncollected
 from curation.work.manifest import Results, file_names
@@ -131,12 +144,10 @@ def settings(campaign: Campaign, *, anonymous: bool = False) -> dict[str, Any]:
     }
 
 
-def inputs(campaign: Campaign) -> list[Path]:
-    """What a release reads."""
+def _files(campaign: Campaign) -> list[Path]:
+    """What a release reads beside datasets."""
     own = (*statement.inputs(campaign), campaign.folder("release") / OWN)
-    return list(
-        dict.fromkeys((*collecting.inputs(campaign), *versions.change_inputs(campaign), *own))
-    )
+    return [*collecting.inputs(campaign), *versions.change_inputs(campaign), *own]
 
 
 @uncollected()
@@ -216,12 +227,16 @@ RELEASE = Step(
     lambda c: c.folder("release"),
     "release.build",
     settings,
-    inputs,
     release,
-    needs=(SELECT, ANSWERS, FILTER, AGREEMENT, SPLIT, STATISTICS, SENTIMENT, PITFALLS),
+    reads=(
+        *(TERMS, ITEMS, LABELS, ANSWERS, REJECTED, DECISIONS, AGREEMENT_REPORT, CATS),
+        *(STATISTICS_REPORT, SENTIMENT_REPORT, SENTIMENT_SCORES, PITFALL_REPORT),
+    ),
+    if_made=(TRUST_REPORT,),
+    as_it_is=(TEXTS,),
+    files=_files,
     blocked=versions.blocked,
     delete=None,
-    takes=(TRUST,),
     fixed=versions.taken,
 )
 ANONYMOUS = replace(

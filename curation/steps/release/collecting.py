@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 IMPORT = "import"
 VALIDATION = "validation"
 _DAY = len("2026-01-31")
-_FILES = ("round.json", "texts.json", "answers.jsonl", "rejected.jsonl")
 
 
 class _Answered(NamedTuple):
@@ -200,22 +199,10 @@ class ReleaseInputs:
 
 
 def inputs(campaign: Campaign) -> list[Path]:
-    """Every file of the campaign that contents and facts are read from."""
-    from curation.steps.release.quality import measured_inputs
-
-    folders = [campaign.folder("rounds") / name for name in campaign.round_names()]
-    paths = [
-        *ITEMS.files(campaign),
-        *LABELS.files(campaign),
-        campaign.folder("terms") / "targets.jsonl",
-        campaign.folder("decisions") / "cats.jsonl",
-        campaign.folder("decisions") / "decisions.jsonl",
-        *measured_inputs(campaign),
-        *(path for folder in folders for name in _FILES if (path := folder / name).exists()),
-        *licences.inputs(campaign),
-        *read.run_files(campaign),
-    ]
-    return list(dict.fromkeys(paths))
+    """The files that contents and facts are read from, beside those of datasets."""
+    plans = (campaign.folder("rounds") / name / "round.json" for name in campaign.round_names())
+    opened = (path for path in plans if path.exists())
+    return [*opened, *licences.inputs(campaign), *read.run_files(campaign)]
 
 
 def warning(campaign: Campaign) -> str:

@@ -49,16 +49,6 @@ T = TypeVar("T")
 _MEASURED = ("statistics", "sentiment", "pitfalls")
 
 
-def measured_inputs(campaign: Campaign) -> list[Path]:
-    """The reports that are read here."""
-    names = ("statistics.json", "sentiment.json", "sentiment_scores.json", "pitfalls.json")
-    return [
-        campaign.folder("decisions") / "agreement.json",
-        *(campaign.folder("measures") / name for name in names),
-        trust_report.place(campaign),
-    ]
-
-
 def package_versions(campaign: Campaign) -> dict[str, str]:
     """The versions of the packages that the measures were computed with."""
     steps = campaign.manifest(campaign.folder("measures")).steps

@@ -3,20 +3,34 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curation.campaign import ITEMS, TASKS, Campaign
+from curation.campaign import (
+    ANSWERS,
+    CHECKS,
+    CORRECTIONS,
+    FLAGS,
+    ITEM_PITFALLS,
+    ITEMS,
+    LABELS,
+    PEOPLE,
+    REJECTED,
+    TASKS,
+    TERMS,
+    TEXTS,
+    TYPING,
+    Campaign,
+)
 from curation.files import count_lines
 from curation.records import KINDS, Correction, Pitfall
 from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.parsed import Consented, ParsedAnswer
 from curation.steps import read, terms
-from curation.steps.read import own_words, word_packages
+from curation.steps.read import OWN_WORDS, RAW, word_packages
 from curation.steps.rounds import round_files
 from curation.steps.rounds.round_status import caps_of
-from curation.steps.step import QUIET, Reporter, Step, run_steps
+from curation.steps.step import QUIET, Reporter, Step, declare, run_steps
 from curation.steps.terms import SELECT
 from curation.text.rules import WORK, Caps, Work, grouped
 from curation.text.wording import amount
@@ -38,17 +52,11 @@ def pitfall_settings(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def pitfall_inputs(campaign: Campaign) -> list[Path]:
-    """What the checks of items read."""
-    terms = campaign.folder("terms") / "targets.jsonl"
-    return [terms, *ITEMS.files(campaign), own_words(campaign)]
-
-
 def check_items(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Check the form and the words of every item that was let in."""
     from curation.checks import answers
 
-    items, own = campaign.items, own_words(campaign)
+    items = campaign.items
     by_round: dict[str, list[Pitfall]] = {round: [] for round in campaign.round_names()}
     round_of = {item.id: item.round for item in items}
     with reporter.tracked("checking items", len(items)) as advance:
@@ -56,7 +64,7 @@ def check_items(campaign: Campaign, results: Results, reporter: Reporter) -> dic
             items,
             read.terms_of(campaign, items),
             language=campaign.settings.campaign.language,
-            own=own if own.exists() else None,
+            own=campaign[OWN_WORDS],
             **campaign.settings.rounds.model_dump(include=FORM),
             tell=advance,
         ):
@@ -118,8 +126,7 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
         if round in planned and planned[round].kind == "validation":
             results.records(f"{round}/checks.jsonl", folded.checks.get(round, []), private=True)
     results.records("people.jsonl", folded.people, private=True)
-    raw = read.raw_files(campaign)
-    results.json(SEGMENTS, campaign.digests(raw))
+    results.json(SEGMENTS, campaign.digests(campaign[RAW]))
     apart = campaign.neutral_rounds
     return {
         "answers": read_answers,
@@ -151,7 +158,7 @@ def folded_answers(
     from curation.rounds.folding import fold as stage
 
     rounds, settings = campaign.round_names(), campaign.settings
-    total = sum(count_lines(path) for path in read.raw_files(campaign))
+    total = sum(count_lines(path) for path in campaign[RAW])
     planned = {r.name: r for r in campaign.rounds}
     seen, versions = Counter[str](), round_files.consents(campaign)
 
@@ -213,41 +220,39 @@ def _caps(campaign: Campaign) -> dict[Work, Caps]:
     return {work: caps_of(campaign.settings.rounds, work) for work in WORK.values()}
 
 
-def inputs(campaign: Campaign) -> list[Path]:
-    """What items and labels are made from."""
-    terms = campaign.folder("terms") / "targets.jsonl"
-    own = (*TASKS.files(campaign), *round_files.texts_files(campaign))
-    corrections = [path] if (path := round_files.corrections_file(campaign)).exists() else []
-    return [terms, *own, *corrections, *read.raw_files(campaign)]
-
-
 def _key_fingerprint(campaign: Campaign) -> str:
     return people.fingerprint(people.read_key(campaign.settings.campaign.id))
 
 
-ANSWERS = Step(
-    "answers",
-    "items and labels from raw answers",
-    lambda c: c.folder("rounds"),
-    "rounds.folding.fold",
-    settings,
-    inputs,
-    fold,
-    needs=(SELECT,),
-    blocked=read.no_answers,
-    applies=read.raw_is_here,
-    delete=None,
+FOLD = declare(
+    Step(
+        "answers",
+        "items and labels from raw answers",
+        lambda c: c.folder("rounds"),
+        "rounds.folding.fold",
+        settings,
+        fold,
+        makes=(ITEMS, LABELS, ANSWERS, REJECTED, FLAGS, CHECKS, TYPING, PEOPLE),
+        reads=(TERMS,),
+        as_it_is=(RAW, TASKS, TEXTS, CORRECTIONS),
+        blocked=read.no_answers,
+        applies=read.raw_is_here,
+        delete=None,
+    )
 )
-ITEM_PITFALLS = Step(
-    "item_pitfalls",
-    "known pitfalls of items, as they come in",
-    lambda c: c.folder("rounds"),
-    "checks.answers",
-    pitfall_settings,
-    pitfall_inputs,
-    check_items,
-    needs=(SELECT, ANSWERS),
-    applies=read.raw_is_here,
+CHECK_ITEMS = declare(
+    Step(
+        "item_pitfalls",
+        "known pitfalls of items, as they come in",
+        lambda c: c.folder("rounds"),
+        "checks.answers",
+        pitfall_settings,
+        check_items,
+        makes=(ITEM_PITFALLS,),
+        reads=(TERMS, ITEMS),
+        as_it_is=(OWN_WORDS,),
+        applies=read.raw_is_here,
+    )
 )
 
 
@@ -258,5 +263,5 @@ def fold_answers(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
     Call it only under the campaign's lock.
     """
     if campaign.round_names():
-        last = ITEM_PITFALLS if read.raw_files(campaign) else SELECT
+        last = CHECK_ITEMS if read.raw_files(campaign) else SELECT
         run_steps(campaign, last, reporter=reporter)

@@ -34,7 +34,7 @@ from curation.settings import DecisionSettings
 from curation.steps import read, terms
 from curation.steps import terms as term_files
 from curation.steps.rounds import licences, round_files, round_status
-from curation.steps.rounds.fold import ANSWERS, ITEM_PITFALLS, fold_answers
+from curation.steps.rounds.fold import CHECK_ITEMS, FOLD, fold_answers
 from curation.steps.rounds.round_status import DEFAULT, open_platform, platform_name, warn_of_caps
 from curation.steps.step import QUIET, Reporter, current, run_steps
 from curation.steps.terms import SELECT, domains_without_terms, no_terms, register_terms
@@ -95,7 +95,7 @@ def plan_round(
     people.make_key(settings.campaign.id)
     has_answers = bool(campaign.round_names())
     on_items = kind in ("validation", "neutral")
-    run_steps(campaign, ANSWERS if on_items and has_answers else SELECT, reporter=reporter)
+    run_steps(campaign, FOLD if on_items and has_answers else SELECT, reporter=reporter)
     chosen = _terms(campaign, domains, terms)
     empty = [] if on_items or terms else domains_without_terms(campaign)
     for domain in empty:
@@ -114,7 +114,7 @@ def plan_round(
     if kind != "review":  # a term that people write about keeps its id, whatever happens later
         pairs = iter([(task.domain, task.target) for task in tasks])
         register_terms(campaign, term_files.selection(campaign), pairs, known_only=True)
-        run_steps(campaign, ITEM_PITFALLS if has_answers else SELECT, reporter=reporter)
+        run_steps(campaign, CHECK_ITEMS if has_answers else SELECT, reporter=reporter)
     round = Round(
         name=name,
         kind=kind,
@@ -732,7 +732,7 @@ def refresh_status(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
 
     Takes the campaign's lock, if there is something to do. If it cannot be done, a warning says so.
     """
-    steps = [SELECT, ANSWERS] if campaign.round_names() else [SELECT]
+    steps = [SELECT, FOLD] if campaign.round_names() else [SELECT]
     try:
         if all(current(campaign, step) for step in steps):
             return

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from curation.campaign import LABELS, Campaign, Dataset
+from curation.campaign import CATS, DECISIONS, LABELS, Campaign, Dataset, in_json
 from curation.files import CurationError, digest, dump_json, read_json, read_text, shipped, writing
 from curation.formats.toml_files import (
     CONTROL,
@@ -27,12 +27,11 @@ from curation.formats.toml_files import (
 from curation.records import Criterion
 from curation.scores.run_folder import COMPARISONS
 from curation.settings import TrustSettings
-from curation.steps.decisions import AGREEMENT, FILTER, SPLIT
-from curation.steps.measures import PITFALLS, VADER
+from curation.steps.decisions import AGREEMENT_REPORT
+from curation.steps.measures import PITFALL_REPORT, SENTIMENT_SCORES, VADER
 from curation.steps.read import run_files as score_files
-from curation.steps.rounds.fold import ANSWERS
 from curation.steps.source import Source, campaign_source
-from curation.steps.step import QUIET, Reporter, Step, versions
+from curation.steps.step import QUIET, Reporter, Step, declare, versions
 from curation.steps.trust.files import (
     BIAS,
     DIRECTIONS,
@@ -132,23 +131,15 @@ def settings(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def inputs(campaign: Campaign) -> list[Path]:
-    """What the report reads; an ``attest.toml`` without answers counts as a missing one."""
+def _other_files(campaign: Campaign) -> list[Path]:
+    """What the report reads beside datasets; ``attest.toml`` without answers counts as missing."""
     own = [path for path in group_files(campaign) if path.is_relative_to(campaign.root)]
     answered = [attest_file(campaign)] if _has_answers(campaign) else []
-    data = [] if alone(campaign) else dataset_files(campaign)
-    return list(dict.fromkeys((*data, *run_files(campaign), *own, *answered)))
-
-
-def dataset_files(campaign: Campaign) -> list[Path]:
-    """The files that the criteria of the dataset and its scores are computed from."""
-    names = ("cats.jsonl", "decisions.jsonl", "agreement.json")
     is_classified = campaign.settings.measures.sentiment != VADER
     return [
-        *(campaign.folder("decisions") / name for name in names),
-        campaign.folder("measures") / "pitfalls.json",
-        *([campaign.folder("measures") / "sentiment_scores.json"] if is_classified else ()),
-        *(*LABELS.files(campaign), *score_files(campaign), campaign.folder("trust") / DIRECTIONS),
+        *(SENTIMENT_SCORES.files(campaign) if is_classified else ()),
+        *(*score_files(campaign), campaign.folder("trust") / DIRECTIONS),
+        *(*run_files(campaign), *own, *answered),
     ]
 
 
@@ -181,7 +172,7 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
         *(rows, answers, campaign.relative(attest_file(campaign))),
         title=own.campaign.name,
         settings=settings(campaign),
-        inputs={campaign.relative(path): path for path in inputs(campaign)},
+        inputs={campaign.relative(p): p for p in TRUST.inputs(campaign) if p.exists()},
         left_out=left_out,
     )
     results.json(REPORT, content)
@@ -448,15 +439,19 @@ def _is_day(text: str) -> bool:
         return False
 
 
-TRUST = Step(
-    "trust",
-    "what is known about whether results may be trusted",
-    lambda c: c.folder("trust"),
-    "trust.protocol.report",
-    settings,
-    inputs,
-    trust,
-    needs=(ANSWERS, FILTER, AGREEMENT, SPLIT, PITFALLS),
-    applies=applies,
-    alone=alone,
+TRUST_REPORT = in_json("trust", REPORT)
+TRUST = declare(
+    Step(
+        "trust",
+        "what is known about whether results may be trusted",
+        lambda c: c.folder("trust"),
+        "trust.protocol.report",
+        settings,
+        trust,
+        makes=(TRUST_REPORT,),
+        reads=(LABELS, DECISIONS, AGREEMENT_REPORT, CATS, PITFALL_REPORT),
+        files=_other_files,
+        applies=applies,
+        alone=alone,
+    )
 )
