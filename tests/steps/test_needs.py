@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign import AnyDataset, Campaign, open_campaign
 from curation.files import dump_json, read_json
 from curation.steps import read
 from curation.steps.decisions import agreement_report
@@ -16,7 +16,16 @@ from curation.steps.pipeline import BY_NAME, STEPS, bring_up_to_date, made_steps
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.scores.compare import read_agreement
 from curation.steps.source import open_source
-from curation.steps.step import MAKERS, Reporter, Step, current, last_run, run_steps, with_needs
+from curation.steps.step import (
+    MAKERS,
+    QUIET,
+    Reporter,
+    Step,
+    current,
+    last_run,
+    run_steps,
+    with_needs,
+)
 from curation.work.manifest import Results
 from support.commands import set_to
 from support.expected import fails
@@ -150,6 +159,55 @@ def test_the_fewest_steps_that_bring_all_up_to_date(example: Path, campaign: Cam
     last = [step for step in made if step not in needed]
     assert {"item_pitfalls", "statistics", "trust"} <= {step.name for step in last}
     assert made_steps(open_campaign(example)) == last
+
+
+ELSE = {
+    "select": {"rejected.jsonl"},  # its own results: what it has said before is not said again
+    "answers": {"standing.jsonl"},  # the sha256 of who is out is in its settings
+    "statistics": {"reference"},  # the place of the file, not what is in it
+    "sentiment": {"reference"},
+    "trust": {"attested"},  # a file without answers counts as missing
+    "release": {"built.jsonl", "versions", "statement"},  # what was built before; the same
+}
+"""What a step asks for and does not declare as a dataset."""
+NOT_ASKED = {
+    "pitfalls": {"decisions.jsonl"},  # asked only with trust_gold
+    "trust": {"agreement.json"},  # the report names the file
+    "release": {"report.json", "sentiment_scores.json"},  # read by functions for gold files, too
+}
+"""What a step declares, and does not ask for in the example."""
+
+
+def test_each_step_asks_for_what_it_declares(
+    finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, depth, get = set[AnyDataset](), 0, Campaign.__getitem__
+
+    def heard(campaign: Campaign, dataset: Any) -> Any:
+        nonlocal depth
+        if not depth:  # what a dataset is made of is its own
+            asked.add(dataset)
+        depth += 1
+        try:
+            return get(campaign, dataset)
+        finally:
+            depth -= 1
+
+    monkeypatch.setattr(Campaign, "__getitem__", heard)
+    for step in (each for each in STEPS if each.name != "pages"):
+        asked.clear()
+        campaign = open_campaign(finished)
+        results = Results(step.folder(campaign))
+        try:
+            step.work(campaign, results, QUIET)
+        finally:
+            results.discard()
+        declared = {*step.reads, *step.if_made, *step.as_it_is}
+        more = {each.name for each in asked - declared}
+        unasked = {each.name for each in declared - asked}
+        assert (more, unasked) == (ELSE.get(step.name, set()), NOT_ASKED.get(step.name, set())), (
+            step
+        )
 
 
 # --- score runs as inputs -----------------------------------------------------------------------

@@ -14,7 +14,7 @@ from curation.settings import TrustSettings
 from curation.steps.source import campaign_source, gold_source
 from curation.steps.trust.dataset import dataset_input, measure_values
 from curation.steps.trust.files import DIRECTIONS, TrustRun
-from curation.steps.trust.report import dataset_files
+from curation.steps.trust.report import TRUST
 from curation.trust.protocol.table import dataset_criteria
 from support.expected import fails
 from support.heard import Heard
@@ -42,7 +42,7 @@ def test_a_campaign_gives_its_runs_by_sets_of_rules(campaign: Campaign) -> None:
     rows = dataset_criteria(data, TrustSettings(samples=20), seed=1)
     assert found(rows, "content", "pitfalls").status == "not_run"
     assert found(rows, "face", "meaningful:mixed").value == 100
-    assert campaign.folder("decisions") / "cats.jsonl" in dataset_files(campaign)
+    assert campaign.folder("decisions") / "cats.jsonl" in TRUST.inputs(campaign)
 
 
 def test_alpha_is_that_of_the_report_of_agreement(finished: Path) -> None:

@@ -17,6 +17,7 @@ from curation.campaign import (
     DECISIONS,
     ITEMS,
     LABELS,
+    PEOPLE,
     REJECTED,
     TERMS,
     TEXTS,
@@ -41,6 +42,7 @@ from curation.steps.release import collecting, hidden, statement, versions
 from curation.steps.release.collecting import ReleaseInputs
 from curation.steps.release.history import BuiltVersion, History
 from curation.steps.rounds import licences
+from curation.steps.rounds.round_status import OWN_TEXTS
 from curation.steps.step import QUIET, Reporter, Step, run_steps
 from curation.steps.trust.report import TRUST_REPORT
 from curation.text.wording import amount, did_you_mean, some
@@ -229,11 +231,11 @@ RELEASE = Step(
     settings,
     release,
     reads=(
-        *(TERMS, ITEMS, LABELS, ANSWERS, REJECTED, DECISIONS, AGREEMENT_REPORT, CATS),
+        *(TERMS, ITEMS, LABELS, PEOPLE, ANSWERS, REJECTED, DECISIONS, AGREEMENT_REPORT, CATS),
         *(STATISTICS_REPORT, SENTIMENT_REPORT, SENTIMENT_SCORES, PITFALL_REPORT),
     ),
     if_made=(TRUST_REPORT,),
-    as_it_is=(TEXTS,),
+    as_it_is=(TEXTS, OWN_TEXTS),
     files=_files,
     blocked=versions.blocked,
     delete=None,

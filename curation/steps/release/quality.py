@@ -5,10 +5,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from curation.campaign import Campaign
+from curation.campaign import Campaign, Dataset
 from curation.checks.codes import PITFALLS
-from curation.files import CurationError, read_json, read_records
-from curation.records import GOLDS, KINDS, Cat, Comparison
+from curation.files import CurationError, read_records
+from curation.records import GOLDS, KINDS, Cat, Comparison, Fields
 from curation.release.contents import SPLITS
 from curation.release.facts import (
     Agreement,
@@ -31,7 +31,13 @@ from curation.scores.groups import mark_heads
 from curation.scores.run_folder import COMPARISONS, RUN, read_run, why_no_outcome
 from curation.scores.runs import Run
 from curation.stats.metrics import BOTH, results
-from curation.steps.measures import VADER
+from curation.steps.decisions import AGREEMENT_REPORT
+from curation.steps.measures import (
+    PITFALL_REPORT,
+    SENTIMENT_REPORT,
+    STATISTICS_REPORT,
+    VADER,
+)
 from curation.steps.scores.runs import baseline_results, read_sentiment
 from curation.steps.step import Reporter
 from curation.steps.trust import report as trust_report
@@ -70,20 +76,19 @@ def read_measured(campaign: Campaign) -> dict[str, Any]:
     Raises:
         CurationError: a report is damaged.
     """
-    decisions, measures = campaign.folder("decisions"), campaign.folder("measures")
     pitfalls = partial(_pitfalls, campaign.settings.release.accept)
     return {
-        **_read(decisions / "agreement.json", _agreement),
-        **_read(measures / "sentiment.json", _sentiment),
-        "pitfalls": _read(measures / "pitfalls.json", pitfalls),
-        "lengths": _read(measures / "statistics.json", _lengths),
+        **_read(campaign, AGREEMENT_REPORT, _agreement),
+        **_read(campaign, SENTIMENT_REPORT, _sentiment),
+        "pitfalls": _read(campaign, PITFALL_REPORT, pitfalls),
+        "lengths": _read(campaign, STATISTICS_REPORT, _lengths),
         "trust": _trust(trust_report.place(campaign)),
     }
 
 
-def _read(path: Path, parts: Callable[[Any], T]) -> T:
+def _read(campaign: Campaign, dataset: Dataset[Fields], parts: Callable[[Any], T]) -> T:
     """What a report says; its error if it has another form than the step that writes it gives."""
-    report = read_json(path)
+    report, path = campaign[dataset], dataset.files(campaign)[0]
     try:
         return parts(report)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):

@@ -27,8 +27,8 @@ class Agreed(NamedTuple):
 
 
 def inputs(campaign: Campaign) -> list[Path]:
-    """What says who agreed to which licence."""
-    return [campaign.folder("rounds") / "people.jsonl", *_texts_files(campaign)]
+    """What says which licence a round's consent text names."""
+    return _texts_files(campaign)
 
 
 def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agreed]:

@@ -11,7 +11,7 @@ import numpy as np
 from curation.campaign import LABELS, Campaign
 from curation.catsets.entries import sentences_of
 from curation.catsets.stereoset import read_cat_entries, votes
-from curation.files import CurationError, read_json
+from curation.files import CurationError
 from curation.formats.table_words import read_label
 from curation.records import VALUES, Cat
 from curation.scores.boards import board
@@ -19,7 +19,7 @@ from curation.scores.groups import groups as comparable
 from curation.scores.runs import Run, found_runs
 from curation.stats.agreement import Counts
 from curation.stats.artefacts import artefacts, unigram
-from curation.steps.measures import VADER, pitfall_table, pitfalls_of
+from curation.steps.measures import PITFALL_REPORT, VADER, pitfall_table, pitfalls_of
 from curation.steps.read import stopped_early
 from curation.steps.scores.runs import current_runs, read_runs, read_sentiment
 from curation.steps.source import Source
@@ -279,10 +279,15 @@ def _majority(values: Sequence[int]) -> int | None:
 
 def _pitfalls(source: Source, reporter: Reporter) -> list[PitfallCount] | None:
     """A campaign's pitfalls as its step found them; those of gold files are looked for now."""
-    path = source.campaign and source.campaign.folder("measures") / "pitfalls.json"
+    campaign = source.campaign
+    path = campaign and campaign.folder("measures") / PITFALL_REPORT.name
     if path and not path.exists():
         return None
-    table = read_json(path) if path else pitfall_table(pitfalls_of(source, reporter=reporter))
+    table = (
+        campaign[PITFALL_REPORT]
+        if campaign
+        else pitfall_table(pitfalls_of(source, reporter=reporter))
+    )
     return [
         PitfallCount(r["code"], r["severity"], r["unit"], r["count"], r["of"], r["why"] or "")
         for r in table["table"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from curation.campaign import CATS, DECISIONS, LABELS, Campaign, Dataset, in_json
+from curation.campaign import CATS, DECISIONS, LABELS, TASKS, Campaign, Dataset, in_json
 from curation.files import CurationError, digest, dump_json, read_json, read_text, shipped, writing
 from curation.formats.toml_files import (
     CONTROL,
@@ -450,6 +450,7 @@ TRUST = declare(
         trust,
         makes=(TRUST_REPORT,),
         reads=(LABELS, DECISIONS, AGREEMENT_REPORT, CATS, PITFALL_REPORT),
+        as_it_is=(TASKS,),
         files=_other_files,
         applies=applies,
         alone=alone,
