@@ -27,8 +27,8 @@ class Agreed(NamedTuple):
 
 
 def inputs(campaign: Campaign) -> list[Path]:
-    """What says which licence a round's consent text names."""
-    return _texts_files(campaign)
+    """The texts of all rounds: their consent texts name a licence."""
+    return sorted(campaign.folder("rounds").glob("*/texts.json"))
 
 
 def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agreed]:
@@ -122,14 +122,10 @@ def _rounds(names: set[str]) -> str:
     return f"{'round' if len(names) == 1 else 'rounds'} {', '.join(sorted(names))}"
 
 
-def _texts_files(campaign: Campaign) -> list[Path]:
-    return sorted(campaign.folder("rounds").glob("*/texts.json"))
-
-
 def _named(campaign: Campaign) -> tuple[dict[str, str], dict[str, str]]:
     """The licence that a consent text names: by round, and by version of the text."""
     of_round, of_version = {}, {}
-    for path in _texts_files(campaign):
+    for path in inputs(campaign):
         texts: Mapping[str, Any] = read_json(path)
         try:
             licence = _licence(texts)

@@ -109,12 +109,6 @@ def open_rounds(campaign: Campaign, name: str | None, *, only: bool = False) -> 
     return live or [the_round(campaign, name)]
 
 
-def texts_files(campaign: Campaign) -> list[Path]:
-    """The texts of every round that has answers."""
-    paths = (campaign.folder("rounds") / name / "texts.json" for name in campaign.round_names())
-    return [path for path in paths if path.exists()]
-
-
 def what_counts(campaign: Campaign) -> dict[str, Any]:
     """What decides which answers count, besides tasks and settings; for the manifest.
 
