@@ -17,8 +17,9 @@ from typing import Any
 from curation.catsets.stereoset import read_cats
 from curation.checks.codes import PITFALLS
 from curation.files import dump_json
-from curation.measures.pitfalls import ALGORITHM, counts, pitfalls
+from curation.measures.pitfalls import counts, pitfalls
 from curation.records import GOLDS, Cat, CatAssociation, Kind
+from curation.steps import measures
 from curation.text.characters import is_hyphenated
 
 
@@ -56,7 +57,7 @@ def rates(path: Path, ordered: list[Path]) -> dict[str, Any]:
     return {
         "dataset": "StereoSet's development set (Nadeem et al. 2021)",
         "language": "en",
-        "algorithm": ALGORITHM,
+        "algorithm": measures.pitfalls.version,
         "counts": {code: found[code] for code in PITFALLS},
     }
 

@@ -6,18 +6,30 @@ frozen, and a table is a copy of its own.
 """
 
 import copy
+import hashlib
 import os
 import platform
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    TypeVar,
+    overload,
+)
 
+import orjson
 from filelock import FileLock, Timeout
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from curation.files import (
     CurationError,
@@ -29,6 +41,7 @@ from curation.files import (
     read_records,
     read_table,
     refuse_links,
+    shipped,
     sweep,
     writing,
 )
@@ -50,6 +63,7 @@ from curation.records import (
     Record,
     Rejection,
     Round,
+    RoundKind,
     Standing,
     Task,
     Term,
@@ -87,6 +101,7 @@ FOLDERS: dict[Stage, str] = {
 """The folders of a campaign."""
 
 
+_OURS = shipped("data")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 Stamp = tuple[int, int, int] | None
@@ -101,12 +116,17 @@ class Dataset(Generic[T_co]):
         files: the files that it is made of; absent ones count, too.
         read: reads it.
         give: what one who asks gets of what was read: a copy, if it could be changed.
+        reads: other datasets that say which files it is made of.
+        by_value: whether manifests have the sha256 of what is read, and not those of the files: for
+            what is only a part of them, or secret.
     """
 
     name: str
     files: "Callable[[Campaign], Sequence[Path]]"
     read: "Callable[[Campaign], T_co]"
     give: Callable[[Any], Any] = lambda value: value
+    reads: "tuple[AnyDataset, ...]" = ()
+    by_value: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +140,13 @@ class RoundDataset(Generic[T_co]):
 
     name: str
     read: Callable[[Path], T_co]
+
+    by_value = False
+
+    @property
+    def reads(self) -> "tuple[AnyDataset, ...]":
+        """The dataset that says which rounds have answers."""
+        return (ANSWERED,)
 
     def files(self, campaign: "Campaign") -> list[Path]:
         """The files of the rounds that have answers."""
@@ -172,12 +199,12 @@ class Campaign:
 
         Args:
             key: the name under which it is remembered.
-            files: what it is read from.
+            files: what it is read from; without any, nothing is remembered.
             read: reads it.
         """
         stamps = [_stamp(path) for path in files]
         known = self._known.pop(key, None)
-        if known is None or known[0] != stamps:
+        if known is None or known[0] != stamps or not stamps:
             known = None  # frees it before the next one is read
             known = stamps, read()
         self._known[key] = known
@@ -213,6 +240,21 @@ class Campaign:
     def digests(self, paths: Iterable[Path]) -> dict[str, str]:
         """The sha256 of files by their paths as in manifests; empty for those that are absent."""
         return dict(sorted((self.relative(path), self.digest(path)) for path in paths))
+
+    def noted(self, datasets: Iterable[AnyDataset]) -> dict[str, str]:
+        """What a manifest says of datasets: the sha256 of each file by its path.
+
+        Of a dataset that is noted by its value, it is the sha256 of what it holds, by its name.
+        """
+        found: dict[str, str] = {}
+        for each in datasets:
+            if isinstance(each, Dataset) and each.by_value:
+                found[each.name] = self.once(
+                    ("value", each), each.files(self), partial(_sha256, self, each)
+                )
+            else:
+                found |= self.digests(each.files(self)) | self.noted(each.reads)
+        return dict(sorted(found.items()))
 
     def manifest(self, folder: Path) -> Manifest:
         """The manifest of a folder of results: how they came about.
@@ -280,9 +322,7 @@ class Campaign:
     @property
     def rounds(self) -> tuple[Round, ...]:
         """All rounds that were opened here, oldest first."""
-        paths = self.folder("rounds").glob("*/round.json")
-        rounds = [self.round(path.parent.name) for path in paths]
-        return tuple(sorted(rounds, key=lambda each: (each.opened_at or "9", each.name)))
+        return self[ROUNDS]
 
     def round(self, name: str) -> Round:
         """A round as ``round.json`` has it: how it was planned, and its state.
@@ -308,12 +348,7 @@ class Campaign:
         Returns:
             By name, whether it is a round of labels.
         """
-        written = {round.name for round in self.rounds if round.kind == "neutral"}
-        return {
-            round.name: round.kind == "validation"
-            for round in self.rounds
-            if round.name in written or not written.isdisjoint(round.of)
-        }
+        return neutral_rounds(self.rounds)
 
     @property
     def tasks(self) -> OfRounds[tuple[Task, ...]]:
@@ -374,21 +409,17 @@ class Campaign:
         Raises:
             CurationError: a folder's name is not UTF-8.
         """
-        raw = (path.parents[1].name for path in self.folder("rounds").glob("*/raw/*.jsonl"))
-        made = (path.parent.name for path in self.folder("rounds").glob("*/items.jsonl"))
-        names = sorted({*raw, *made})
-        for name in names:
-            if name != printable(name):
-                raise CurationError(
-                    f"{self.folder('rounds') / name}: the name of this folder is not UTF-8",
-                    "rename it",
-                )
-        return names
+        return list(self[ANSWERED])
 
     def relative(self, path: Path) -> str:
-        """A path as in manifests: relative to the campaign's folder if it is inside it."""
-        inside = path.is_relative_to(self.root)
-        return printable((path.relative_to(self.root) if inside else path).as_posix())
+        """A path as in manifests: relative to the campaign's folder if it is inside it.
+
+        That of a file that comes with curation begins with ``data/``.
+        """
+        for folder, shown in ((_OURS, Path(_OURS.name)), (self.root, Path())):
+            if path.is_relative_to(folder):
+                return printable((shown / path.relative_to(folder)).as_posix())
+        return printable(path.as_posix())
 
     @contextmanager
     def lock(self, *, wait: float = 0) -> Iterator[None]:
@@ -476,6 +507,21 @@ def _read_round(path: Path) -> Round:
     return round
 
 
+def _plain(value: Any) -> Any:
+    return value.model_dump(mode="json") if isinstance(value, BaseModel) else list(value)
+
+
+def _sha256(campaign: Campaign, dataset: Dataset[Any]) -> str:
+    """The sha256 of what a dataset holds; the order of the keys of mappings does not matter."""
+    value = campaign[dataset]
+    if isinstance(value, Mapping):
+        value = dict(value)
+    elif isinstance(value, frozenset):
+        value = sorted(value)
+    options = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+    return hashlib.sha256(orjson.dumps(value, default=_plain, option=options)).hexdigest()
+
+
 def not_in_copy(path: Path) -> CurationError:
     """The error if a private file of a round is missing, as in a clone of a repository."""
     return CurationError(
@@ -519,6 +565,89 @@ CHECKS = of_round("checks.jsonl", InstructionChecks)
 TYPING = of_round("typing.jsonl", Typing)
 
 
+def _opened(campaign: Campaign) -> list[Path]:
+    return sorted(campaign.folder("rounds").glob("*/round.json"))
+
+
+def _read_rounds(campaign: Campaign) -> tuple[Round, ...]:
+    rounds = [campaign.round(path.parent.name) for path in _opened(campaign)]
+    return tuple(sorted(rounds, key=lambda each: (each.opened_at or "9", each.name)))
+
+
+ROUNDS = Dataset("rounds", _opened, _read_rounds)
+
+
+def _answer_files(campaign: Campaign) -> list[Path]:
+    rounds = campaign.folder("rounds")
+    return [*rounds.glob("*/raw/*.jsonl"), *rounds.glob("*/items.jsonl")]
+
+
+def _read_answered(campaign: Campaign) -> tuple[str, ...]:
+    folder = campaign.folder("rounds")
+    names = {path.relative_to(folder).parts[0] for path in _answer_files(campaign)}
+    for name in sorted(names):
+        if name != printable(name):
+            raise CurationError(
+                f"{folder / name}: the name of this folder is not UTF-8", "rename it"
+            )
+    return tuple(sorted(names))
+
+
+ANSWERED = Dataset("answered rounds", _answer_files, _read_answered, by_value=True)
+"""The names of the rounds that have answers: raw answers, or items made from them."""
+
+
+class Plan(NamedTuple):
+    """What a round that was opened here has decided, whatever becomes of it later."""
+
+    name: str
+    kind: RoundKind
+    opened_at: str | None
+    consent: str
+    pilot: bool
+    of: tuple[str, ...]
+    labels: str | None
+
+
+def _read_plans(campaign: Campaign) -> Mapping[str, Plan]:
+    answered = campaign.round_names()
+    opened = (each for each in campaign.rounds if each.name in answered)
+    plans = (Plan(*(getattr(each, field) for field in Plan._fields)) for each in opened)
+    return MappingProxyType({plan.name: plan for plan in plans})
+
+
+PLANS: Dataset[Mapping[str, Plan]] = Dataset(
+    "plans", lambda c: [*_opened(c), *_answer_files(c)], _read_plans, by_value=True
+)
+"""The plans of the rounds that were opened here and have answers, by name, oldest first."""
+PLANNED = Dataset(
+    "planned rounds",
+    lambda c: [path for path in _opened(c) if path.parent.name in c.round_names()],
+    lambda c: tuple(each for each in c.rounds if each.name in c.round_names()),
+    reads=(ANSWERED,),
+)
+"""The rounds that were opened here and have answers, as they are now, oldest first."""
+CONSENTS: Dataset[frozenset[str]] = Dataset(
+    "consents", _opened, lambda c: frozenset(each.consent for each in c.rounds), by_value=True
+)
+"""The versions of the consent text that the rounds have shown."""
+
+
+def neutral_rounds(rounds: Iterable[Round | Plan]) -> dict[str, bool]:
+    """Of these rounds, the neutral ones and those that label their associations, by name.
+
+    Returns:
+        Whether each is a round of labels.
+    """
+    rounds = list(rounds)
+    written = {round.name for round in rounds if round.kind == "neutral"}
+    return {
+        round.name: round.kind == "validation"
+        for round in rounds
+        if round.name in written or not written.isdisjoint(round.of)
+    }
+
+
 def _of_rounds(name: str, *, neutral: bool = False) -> Callable[[Campaign], list[Path]]:
     """The files of this name of all rounds that count for the data, or of neutral ones."""
 
@@ -531,7 +660,10 @@ def _of_rounds(name: str, *, neutral: bool = False) -> Callable[[Campaign], list
 
 
 def _in_files(
-    name: str, record: type[R], files: Callable[[Campaign], list[Path]]
+    name: str,
+    record: type[R],
+    files: Callable[[Campaign], list[Path]],
+    reads: "tuple[AnyDataset, ...]" = (),
 ) -> Dataset[tuple[R, ...]]:
     """The records of some JSONL files; files that are absent have none."""
 
@@ -540,7 +672,7 @@ def _in_files(
             each for path in files(campaign) for each in read_records(path, record, missing_ok=True)
         )
 
-    return Dataset(name, files, read)
+    return Dataset(name, files, read, reads=reads)
 
 
 def in_file(stage: Stage, name: str, record: type[R]) -> Dataset[tuple[R, ...]]:
@@ -567,15 +699,20 @@ TERMS: Dataset[Mapping[str, Term]] = Dataset(
         {t.id: t for t in read_records(campaign.folder("terms") / "targets.jsonl", Term)}
     ),
 )
-ITEMS = _in_files("items", Item, _of_rounds("items.jsonl"))
+_WHICH = (PLANS, ANSWERED)
+"""What says which rounds count for the data, and which are neutral."""
+ITEMS = _in_files("items", Item, _of_rounds("items.jsonl"), _WHICH)
 LABELS: "Dataset[pd.DataFrame]" = Dataset(
     "labels",
     _of_rounds("labels.jsonl"),
     lambda campaign: read_table([p for p in LABELS.files(campaign) if p.exists()], Label),
     give=lambda table: table.copy(deep=False),  # with copy-on-write, nobody changes what others get
+    reads=_WHICH,
 )
-NEUTRAL_ITEMS = _in_files("neutral items", Item, _of_rounds("items.jsonl", neutral=True))
-NEUTRAL_LABELS = _in_files("neutral labels", Label, _of_rounds("labels.jsonl", neutral=True))
+NEUTRAL_ITEMS = _in_files("neutral items", Item, _of_rounds("items.jsonl", neutral=True), _WHICH)
+NEUTRAL_LABELS = _in_files(
+    "neutral labels", Label, _of_rounds("labels.jsonl", neutral=True), _WHICH
+)
 PEOPLE = in_file("rounds", "people.jsonl", Person)
 DECISIONS = in_file("decisions", "decisions.jsonl", Decision)
 CATS = in_file("decisions", "cats.jsonl", Cat)

@@ -472,6 +472,7 @@ class StepRun(Record):
     inputs: dict[str, str]
     outputs: dict[str, str]
     counts: dict[str, int]
+    warnings: tuple[str, ...] = ()
     curation: str
     finished_at: Timestamp
 

@@ -3,7 +3,7 @@
 import difflib
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -535,6 +535,66 @@ class Settings(Section):
             for name, values in domains.items()
         }
         return {**given, "domains": whole}
+
+
+FIELDS: dict[str, tuple[str, ...]] = {
+    "rounds.caps": tuple(
+        f"per_{of}_{work}" for of in ("person", "term") for work in ("review", "write", "label")
+    ),
+    "rounds.form": ("name_target", "blank_alone"),
+    "rounds.letting_in": (
+        *("consent", "write_seconds", "label_seconds", "near"),
+        *("name_target", "blank_alone", "keep_deleted", "accept_times"),
+    ),
+    "terms.selecting": ("fallbacks", "least", "head", "generic"),
+    "release.building": ("version", "licence", "accept", "hide_terms", "show"),
+    "measures.classifying": ("sentiment", "classes", "labels"),
+    "measures.comparing": ("reference", "smoothing", "least", "keywords"),
+}
+"""Settings of a section that go together, by the name under which a step declares them.
+
+``rounds.letting_in`` decides, with the caps, which answers are let in; the others plan rounds.
+"""
+
+
+def fields_of(name: str) -> tuple[str, ...]:
+    """The settings that a name stands for: a section, one of its fields, or a group of ``FIELDS``.
+
+    Returns:
+        Names of fields of the section; none for the names of the tables in it, as in
+        ``domains.names``.
+
+    >>> fields_of("rounds.form"), fields_of("campaign.seed"), fields_of("split")
+    (('name_target', 'blank_alone'), ('seed',), ('dev', 'keep'))
+    """
+    section, _, field = name.partition(".")
+    if section in _TABLES:
+        return ()
+    if field:
+        return FIELDS.get(name, (field,))
+    return tuple(_known([section]))
+
+
+def noted(settings: Settings, names: Iterable[str]) -> dict[str, Any]:
+    """Settings as a manifest has them: by ``SECTION.FIELD``, each with its value.
+
+    Args:
+        settings: the settings of a campaign.
+        names: as for ``fields_of``.
+
+    >>> noted(new_settings(name="a", language="en", domains=["b"]), ["split", "domains.names"])
+    {'split.dev': 0.25, 'split.keep': '', 'domains': ['b']}
+    """
+    made: dict[str, Any] = {}
+    for name in names:
+        section, _, field = name.partition(".")
+        own = getattr(settings, section)
+        if section in _TABLES:
+            made[section] = [*own]
+            if not field:
+                made |= {f"{section}.{key}": table.model_dump() for key, table in own.items()}
+        made |= {f"{section}.{each}": getattr(own, each) for each in fields_of(name)}
+    return made
 
 
 def new_id() -> str:

@@ -58,7 +58,7 @@ FILE_WRITERS: dict[str, Callable[[Path], object]] = {
     "a lock": lambda path: _enter(locked(path.parent, BUSY, name=path.name)),
     "a run": _enter_run,
     "a step": lambda path: Results(path.parent).lines(path.name, [b"line"]),
-    "a manifest": lambda path: run_step(path.parent, "s", lambda results: {}, **STATE),
+    "a manifest": lambda path: run_step(Results(path.parent), "s", lambda results: {}, **STATE),
 }
 
 
@@ -79,7 +79,7 @@ def test_no_writer_of_a_file_follows_a_link(tmp_path: Path, mine: Path, name: st
 
 FOLDER_WRITERS: dict[str, Callable[[Path], object]] = {
     "a run": lambda folder: _enter_run(folder / "scores.jsonl"),
-    "a step": lambda folder: run_step(folder, "s", lambda results: {}, **STATE),
+    "a step": lambda folder: run_step(Results(folder), "s", lambda results: {}, **STATE),
     "a folder of a step": lambda folder: Results(folder.parent).lines(f"{folder.name}/a", [b""]),
     "an archive": lambda folder: archive.deliver(folder, "answers", [{"a": 1}]),
     "an erasure": lambda folder: archive.erase(folder, lambda sent: True),

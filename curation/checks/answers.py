@@ -8,7 +8,6 @@ from curation.checks.codes import PITFALLS, pitfall
 from curation.checks.lists import lists, unchecked
 from curation.records import GOLDS, Gold, Item, Pitfall, Term
 
-ALGORITHM = 6
 REPORTED = ("block", "warn")
 """The severities reported as answers come in; notes are only useful for a whole dataset."""
 

@@ -21,8 +21,8 @@ from curation.steps.pipeline import bring_up_to_date
 from curation.steps.release import revealing
 from curation.steps.release import statement as step
 from curation.steps.release.build import build_release, near_public
-from curation.steps.release.hidden import as_built, set_hide
-from curation.steps.release.history import History, gold_file
+from curation.steps.release.hidden import set_hide
+from curation.steps.release.history import HIDE, History, gold_file
 from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.steps.source import campaign_source
 from curation.text.wording import amount, some
@@ -432,7 +432,7 @@ def near(
     cats = campaign_source(opened).cats
     version = opened.settings.release.version
     own = {f"{version}{end}" for end in ("", ANONYMOUS, REVEALED)}
-    history = History(as_built(opened))
+    history = History(opened)
     others = [place.folder.name for place in history.built if place.folder.name not in own]
     counts, pairs = near_public(
         history, [published(cat) for cat in cats], versions=others, files=files or ()
@@ -597,7 +597,7 @@ def build(
     console.say(f"{amount(len(made.files), 'file')}: {', '.join(_shown(made.files))}")
     if secret := counts.get("hidden"):
         private = gold_file(opened, opened.settings.release.version)
-        texts = "texts and " * (as_built(opened).settings.release.hide == "all")
+        texts = "texts and " * (opened[HIDE] == "all")
         console.say(
             f"the {texts}gold labels of {amount(secret, 'CAT')} are hidden; they are only in "
             f"{private}: back it up, it cannot be made again"

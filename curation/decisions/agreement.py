@@ -14,7 +14,6 @@ from curation.stats.intervals import Interval
 from curation.text.rules import chance_of_agreement
 from curation.text.wording import amount
 
-ALGORITHM = 6
 _FEW_CATS = 10  # with fewer CATs the coverage of intervals was not measured (docs/intervals.md)
 PAPER_RETENTION = 83.0  # per cent of CATs kept (StereoSet, ACL §4.3)
 GROUPS = ("domain", "kind", "round", "term", "annotator")

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from curation.records import GOLDS, KINDS, VALUES, Decision, Flag, Gold, Item, Verdict
 from curation.text.rules import TIERS, Outcome, Votes, decide, tier
 
-ALGORITHM = 2
 NOTHING: Mapping[str, tuple[Gold, ...]] = {}
 
 

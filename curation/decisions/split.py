@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from curation.records import Cat, CatAssociation, Decision, Fields, Item, SplitName, Term
 from curation.text.rules import grouped, tier
 
-ALGORITHM = 4
-
 
 def assign(
     terms: Iterable[Term],

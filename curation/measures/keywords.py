@@ -27,7 +27,6 @@ from curation.text.words import (
     words,
 )
 
-ALGORITHM = 3
 EXAMPLES = 3
 _MILLION = 1_000_000
 

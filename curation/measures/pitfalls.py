@@ -312,7 +312,6 @@ def in_several_domains(cats: Sequence[Cat], language: str) -> TargetFindings:
             yield domain, target, "target_in_domains", f"{target!r} is in {shown}"
 
 
-ALGORITHM = 9
 DATASET = "the dataset"
 MANY = 5000  # CATs from which several processes are faster
 SHARD = 1000  # CATs between two reports of progress, or of a worker's turn

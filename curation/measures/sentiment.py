@@ -19,7 +19,6 @@ from curation.stats.intervals import FEW, Interval, mean_interval, share_interva
 from curation.stats.tests import swap_test
 from curation.text.words import CLEAR, vader
 
-ALGORITHM = 2
 CLASSES = ("negative", "neutral", "positive")
 PAPER = {"stereotype": 41.0, "anti-stereotype": 33.0}
 """Negative associations in StereoSet, in percent (ACL Table 2)."""

@@ -21,7 +21,6 @@ from curation.text.item_form import options
 from curation.text.rules import grouped, same_text
 from curation.text.words import UNSPACED, NotCheckedError, base, words
 
-ALGORITHM = 3
 SAMPLE = 1000  # words among which different ones are counted, to compare large and small parts
 
 Counts = Callable[[str], int]

@@ -15,7 +15,6 @@ from curation.files import read_text, shipped
 from curation.pages import bars, dots, terms
 from curation.pages.sourced import FILTERS, wrap
 
-ALGORITHM = 1
 HERE = Path(__file__).parent
 STYLE = (shipped("data", "pages", "tokens.css"), HERE / "static" / "report.css")
 SECTIONS = ("summary", "made", "scores", "trust", "terms", "statement")

@@ -23,7 +23,6 @@ from curation.release.texts.render import markdown
 if TYPE_CHECKING:
     pass
 
-ALGORITHM = 9
 
 Tell = Callable[[str, int, int], None]
 

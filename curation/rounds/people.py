@@ -105,11 +105,6 @@ def sealed(key: bytes) -> Callable[..., str]:
     return seal
 
 
-def fingerprint(key: bytes) -> str:
-    """What a manifest keeps of a key, to notice if another key is used."""
-    return hmac.digest(key, b"fingerprint", "sha256").hex()[:16]
-
-
 CODES = {"exclude": "excluded", "withdraw": "withdrawn", "erase": "withdrawn"}
 """By decision, the reason code with which a person's answers are refused."""
 

@@ -13,7 +13,7 @@ from curation.steps.people import cats_of, count_all
 from curation.steps.pipeline import made_steps, recompute
 from curation.steps.release import versions
 from curation.steps.rounds import round_files, round_status
-from curation.steps.rounds.fold import FOLD, folded_answers
+from curation.steps.rounds.fold import answers, folded_answers
 from curation.steps.rounds.running import open_round
 from curation.steps.step import QUIET, Reporter, run_steps
 from curation.text.item_form import read_blank
@@ -105,7 +105,7 @@ def correct_item(
             "correct the text on the machine that has them",
         )
     computed = made_steps(campaign)
-    run_steps(campaign, FOLD, reporter=reporter)
+    run_steps(campaign, answers, reporter=reporter)
     recompute(campaign, computed, reporter)
     planned = _plan(campaign, item, field, text, by.strip(), why.strip(), reporter)
     before = count_all(campaign)
@@ -113,7 +113,7 @@ def correct_item(
         agree(planned)
         lines = [*campaign.corrections, planned.correction]
         round_files.write_corrections(campaign, lines)
-        run_steps(campaign, FOLD, reporter=reporter)
+        run_steps(campaign, answers, reporter=reporter)
     asked = _ask_again(campaign, item, reporter)
     if not planned.texts and not asked:  # if a call was stopped half-way, the next one asks
         raise CurationError(f"item {item} has this text already", "nothing is to be changed")

@@ -3,15 +3,17 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from curation.campaign import (
+    ANSWERED,
     CATS,
     CHECKS,
     DECISIONS,
     FLAGS,
     ITEMS,
     LABELS,
+    PLANS,
     SETTINGS,
     TASKS,
     TERMS,
@@ -37,9 +39,8 @@ from curation.steps.read import (
 from curation.steps.release import versions
 from curation.steps.release.history import gold_file, read_golds
 from curation.steps.rounds import round_files
-from curation.steps.step import QUIET, Reporter, Step, declare
+from curation.steps.step import QUIET, Out, Reporter, step
 from curation.text.wording import amount
-from curation.work.manifest import Results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,20 +116,21 @@ def _folders(campaign: Campaign) -> list[Path]:
 
 
 AGREEMENT_REPORT = in_json("decisions", "agreement.json")
-Settings = dict[str, Any]
 
 
 # --- filter -------------------------------------------------------------------------------------
 
 
-def filter_settings(campaign: Campaign) -> Settings:
-    """What the filter depends on."""
-    pilots = sorted(round_files.left_out_pilots(campaign))
-    rules = campaign.settings.decisions.model_dump()
-    return {**rules, "pilot_rounds": pilots} if pilots else rules
-
-
-def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
+@step(
+    "which items become CATs",
+    folder="decisions",
+    version=2,
+    makes=(DECISIONS,),
+    reads=(ITEMS, LABELS, FLAGS),
+    as_it_is=(PLANS, ANSWERED),
+    settings=("decisions",),
+)
+def filter(campaign: Campaign, out: Out) -> dict[str, int]:
     """Count labels and decide items."""
     from curation.decisions.filter import golds_without_votes, tiers
 
@@ -141,9 +143,7 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
         )
     items = campaign.items
     for name in sorted(set(settings.leave_out) - {item.id for item in items}):
-        reporter.warn(
-            f"[decisions] leave_out names {name!r}, which is not an item of this campaign"
-        )
+        out.warn(f"[decisions] leave_out names {name!r}, which is not an item of this campaign")
     counted = read_counted(campaign, items)
     published = golds_without_votes(items, counted.labels)
     by_people = flag_counts(campaign, counted)
@@ -174,8 +174,8 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
         for item, decision in zip(items, decisions, strict=True)
         if not decision.kept
     ]
-    results.records("decisions.jsonl", decisions)
-    results.records("rejected.jsonl", rejections)
+    out.records("decisions.jsonl", decisions)
+    out.records("rejected.jsonl", rejections)
     reasons = Counter(r.code for r in rejections)
     return {
         "labels_in": len(counted.labels),
@@ -319,15 +319,6 @@ def kept_without_votes(campaign: Campaign) -> set[str]:
 
 
 # --- agreement ----------------------------------------------------------------------------------
-
-
-def agreement_settings(campaign: Campaign) -> Settings:
-    """What agreement depends on."""
-    return {
-        **campaign.settings.agreement.model_dump(),
-        "decisions": campaign.settings.decisions.model_dump(),
-        "needed": [r.name for r in campaign.rounds if r.labels == "needed"],
-    }
 
 
 def agreement_report(
@@ -500,11 +491,20 @@ def _pseudonym(campaign: Campaign, name: str, labels: "pd.DataFrame") -> str:
     return name
 
 
-def agreement(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
+@step(
+    "how far annotators agree",
+    folder="decisions",
+    version=6,
+    makes=(AGREEMENT_REPORT,),
+    reads=(TERMS, ITEMS, LABELS, FLAGS, CHECKS, DECISIONS),
+    as_it_is=(TASKS, PLANS, ANSWERED),
+    settings=("agreement", "decisions"),
+)
+def agreement(campaign: Campaign, out: Out) -> dict[str, int]:
     """Write the whole report of agreement."""
     measures = campaign.settings.agreement.measures
-    report = agreement_report(campaign, measures=measures, reporter=reporter)
-    results.json("agreement.json", report)
+    report = agreement_report(campaign, measures=measures, reporter=out)
+    out.json("agreement.json", report)
     people = report["annotators"]
     suspects = sum(row["suspect"] for row in people)
     return {"figures": len(report["measures"]), "annotators": len(people), "suspect": suspects}
@@ -540,17 +540,16 @@ def neutral_report(campaign: Campaign) -> "NeutralReport":
 # --- split --------------------------------------------------------------------------------------
 
 
-def split_settings(campaign: Campaign) -> Settings:
-    """What the split depends on."""
-    keep = campaign.settings.split.keep
-    return {
-        "dev": campaign.settings.split.dev,
-        "seed": campaign.settings.campaign.seed,
-        **({"keep": keep} if keep else {}),
-    }
-
-
-def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
+@step(
+    "dev and test by term",
+    folder="decisions",
+    version=4,
+    makes=(CATS,),
+    reads=(TERMS, ITEMS, DECISIONS),
+    as_it_is=(KEPT,),
+    settings=("campaign.seed", "split"),
+)
+def split(campaign: Campaign, out: Out) -> dict[str, int]:
     """Split the kept CATs into dev and test."""
     dev, seed = campaign.settings.split.dev, campaign.settings.campaign.seed
     items = campaign.items
@@ -558,53 +557,13 @@ def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
     terms = terms_of(campaign, items).values()
     keep = kept_splits(campaign, terms)
     campaign.forget(KEPT)
-    split = stage.cats(items, decisions, terms, dev=dev, seed=seed, keep=keep)
-    results.records("cats.jsonl", split)
-    results.json("split.json", stage.report(split, dev=dev))
+    cats = stage.cats(items, decisions, terms, dev=dev, seed=seed, keep=keep)
+    out.records("cats.jsonl", cats)
+    out.json("split.json", stage.report(cats, dev=dev))
     return {
         "items_in": len(items),
-        "items_dropped": len(items) - len(split),
-        "cats": len(split),
-        "dev": sum(cat.split == "dev" for cat in split),
-        "test": sum(cat.split == "test" for cat in split),
+        "items_dropped": len(items) - len(cats),
+        "cats": len(cats),
+        "dev": sum(cat.split == "dev" for cat in cats),
+        "test": sum(cat.split == "test" for cat in cats),
     }
-
-
-FILTER = declare(
-    Step(
-        "filter",
-        "which items become CATs",
-        lambda c: c.folder("decisions"),
-        "decisions.filter",
-        filter_settings,
-        filter,
-        makes=(DECISIONS,),
-        reads=(ITEMS, LABELS, FLAGS),
-    )
-)
-AGREEMENT = declare(
-    Step(
-        "agreement",
-        "how far annotators agree",
-        lambda c: c.folder("decisions"),
-        "decisions.agreement",
-        agreement_settings,
-        agreement,
-        makes=(AGREEMENT_REPORT,),
-        reads=(TERMS, ITEMS, LABELS, FLAGS, CHECKS, DECISIONS),
-        as_it_is=(TASKS,),
-    )
-)
-SPLIT = declare(
-    Step(
-        "split",
-        "dev and test by term",
-        lambda c: c.folder("decisions"),
-        "decisions.split",
-        split_settings,
-        split,
-        makes=(CATS,),
-        reads=(TERMS, ITEMS, DECISIONS),
-        as_it_is=(KEPT,),
-    )
-)

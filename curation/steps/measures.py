@@ -20,7 +20,6 @@ from curation.campaign import (
     DECISIONS,
     ITEMS,
     TERMS,
-    AnyDataset,
     Campaign,
     Dataset,
     in_file,
@@ -29,21 +28,19 @@ from curation.campaign import (
 )
 from curation.files import (
     CurationError,
-    digest,
     dump_json,
     open_plain,
     read_bytes,
 )
 from curation.models.loading import token_counter
 from curation.records import KINDS, Cat, Fields, Pitfall
-from curation.settings import MeasureSettings
-from curation.steps.decisions import SPLIT, kept_without_votes
+from curation.settings import MeasureSettings, Settings
+from curation.steps.decisions import kept_without_votes, split
 from curation.steps.read import OWN_WORDS, word_packages
-from curation.steps.source import Source, campaign_source, gold_source, off, open_source
-from curation.steps.step import QUIET, Reporter, Step, declare, run_steps, splitters, versions
+from curation.steps.source import Source, campaign_source, gold_source, open_source
+from curation.steps.step import QUIET, Out, Reporter, Step, run_steps, splitters, step, versions
 from curation.text.words import NotCheckedError
 from curation.work.engine import Engine, own_workers
-from curation.work.manifest import Results
 from curation.work.run_folder import append_lines
 
 if TYPE_CHECKING:
@@ -149,7 +146,6 @@ def read_cache(path: Path) -> dict[str, tuple[float, ...]]:
     return results
 
 
-Settings = dict[str, Any]
 Report = dict[str, Any]
 """One of ``measures.Statistics``, ``Sentiment`` and ``Keywords``, or why it was not measured."""
 WORDFREQ = "wordfreq"  # the reference that is not a file
@@ -160,18 +156,18 @@ _SMALL = 1 << 24  # bytes: larger files are compared by size and time
 def measure_settings(source: Source, **given: Any) -> MeasureSettings:
     """How a source is measured: by a campaign's settings or the defaults, unless others are given.
 
-    Paths in a campaign's settings start at its folder.
+    A step has the settings that it declares, and the defaults of all others. Paths in a campaign's
+    settings start at its folder.
     """
     if source.campaign is None:
         return MeasureSettings().model_copy(update=given)
-    settings = source.campaign.settings.measures
-    paths = {
-        "tokenizer": model_path(source.campaign, settings.tokenizer),
-        "sentiment": model_path(source.campaign, settings.sentiment),
-    }
-    if reference := source.campaign[REFERENCE]:
-        paths["reference"] = str(reference)
-    return settings.model_copy(update=paths | given)
+    own = dict(source.campaign.settings.measures.model_dump())
+    for name in ("tokenizer", "sentiment"):
+        if name in own:
+            own[name] = model_path(source.campaign, own[name])
+    if own.get("reference", WORDFREQ) != WORDFREQ:
+        own["reference"] = str(source.campaign[REFERENCE])
+    return MeasureSettings(**own).model_copy(update=given)
 
 
 def _reference(campaign: Campaign) -> Path | None:
@@ -199,15 +195,6 @@ def _unless_unchecked(name: str, measure: Callable[[], Report]) -> Report:
         return {"not_checked": {name: str(reason)}}
 
 
-def _common_settings(campaign: Campaign, *names: str) -> Settings:
-    settings = campaign.settings
-    return {
-        "language": settings.campaign.language,
-        "seed": settings.campaign.seed,
-        **settings.measures.model_dump(include=set(names)),
-    }
-
-
 def kept_report(campaign: Campaign, name: str) -> Report:
     """What the step statistics, sentiment or keywords wrote when it last ran."""
     own = {field: campaign[each] for field, each in _OWN.get(name, {}).items()}
@@ -217,10 +204,8 @@ def kept_report(campaign: Campaign, name: str) -> Report:
 # --- statistics ---------------------------------------------------------------------------------
 
 
-def statistics_settings(campaign: Campaign) -> Settings:
-    """What statistics depend on."""
-    packages = ("wordfreq", *splitters(campaign.settings.campaign.language))
-    return {**_common_settings(campaign, "tokenizer"), "versions": versions(*packages)}
+def _word_packages(settings: Settings) -> tuple[str, ...]:
+    return ("wordfreq", *splitters(settings.campaign.language))
 
 
 def statistics_of(source: Source, settings: MeasureSettings, reporter: Reporter = QUIET) -> Report:
@@ -242,31 +227,31 @@ def _writers(source: Source) -> dict[str, str | None] | None:
 # --- sentiment ----------------------------------------------------------------------------------
 
 
-def sentiment_settings(campaign: Campaign) -> Settings:
-    """What sentiment depends on."""
-    own = campaign.settings.measures.sentiment == VADER
-    return {
-        **_common_settings(campaign, "sentiment", "classes", "labels"),
-        "versions": versions(*(["vaderSentiment"] if own else [])),
-        **_classifier_files(campaign),
-    }
-
-
-def _classifier_files(campaign: Campaign) -> Settings:
-    """What shows that a classifier in a folder has changed; its weights are large, so their time.
+def _model_files(setting: str) -> Dataset[Fields]:
+    """What shows that a model in a folder has changed; its weights are large, so their time.
 
     Running the step again costs little: results of the same weights are kept.
     """
-    folder = Path(model_path(campaign, campaign.settings.measures.sentiment))
-    if not (folder / "config.json").exists():
-        return {}
-    files = {
-        path.name: digest(path) if stat.st_size < _SMALL else [stat.st_size, stat.st_mtime_ns]
-        for path in sorted(folder.iterdir())
-        if path.is_file() and not path.name.startswith(".")
-        for stat in [path.stat()]
-    }
-    return {"classifier": files}
+
+    def files(campaign: Campaign) -> list[Path]:
+        folder = Path(model_path(campaign, getattr(campaign.settings.measures, setting)))
+        if not (folder / "config.json").exists():
+            return []
+        there = (path for path in sorted(folder.iterdir()) if path.is_file())
+        return [path for path in there if not path.name.startswith(".")]
+
+    def read(campaign: Campaign) -> Fields:
+        return {
+            path.name: [stat.st_size, stat.st_mtime_ns]
+            if (stat := path.stat()).st_size >= _SMALL
+            else campaign.digest(path)
+            for path in files(campaign)
+        }
+
+    return Dataset(f"{setting} model", files, read, by_value=True)
+
+
+CLASSIFIER, TOKENIZER = _model_files("sentiment"), _model_files("tokenizer")
 
 
 def sentiment_of(source: Source, settings: MeasureSettings, reporter: Reporter = QUIET) -> Report:
@@ -318,14 +303,8 @@ def sentiment_of(source: Source, settings: MeasureSettings, reporter: Reporter =
 # --- keywords -----------------------------------------------------------------------------------
 
 
-def keyword_settings(campaign: Campaign) -> Settings:
-    """What keywords depend on."""
-    settings = campaign.settings
-    return {
-        "language": settings.campaign.language,
-        **settings.measures.model_dump(include={"reference", "smoothing", "least", "keywords"}),
-        "versions": versions("wordfreq", "simplemma", *splitters(settings.campaign.language)),
-    }
+def _keyword_packages(settings: Settings) -> tuple[str, ...]:
+    return (*_word_packages(settings), "simplemma")
 
 
 def keywords_of(source: Source, settings: MeasureSettings, reporter: Reporter = QUIET) -> Report:
@@ -358,15 +337,6 @@ def keywords_of(source: Source, settings: MeasureSettings, reporter: Reporter = 
 # --- pitfalls -----------------------------------------------------------------------------------
 
 
-def pitfall_settings(campaign: Campaign) -> Settings:
-    """What pitfalls depend on."""
-    return {
-        "language": campaign.settings.campaign.language,
-        "versions": word_packages(campaign),
-        "off": off(campaign),
-    }
-
-
 def pitfalls_of(
     source: Source, *, own: Path | None = None, reporter: Reporter = QUIET
 ) -> "Pitfalls":
@@ -397,11 +367,25 @@ def pitfalls_of(
         )
 
 
-def pitfalls(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
+PITFALL_REPORT = in_json("measures", "pitfalls.json")
+PITFALLS_FOUND = in_file("measures", "pitfalls.jsonl", Pitfall)
+
+
+@step(
+    "known pitfalls, and what blocks a release",
+    folder="measures",
+    version=9,
+    makes=(PITFALL_REPORT, PITFALLS_FOUND),
+    reads=(TERMS, CATS, DECISIONS),
+    as_it_is=(OWN_WORDS,),
+    settings=("campaign.language", "rounds.form", "decisions.trust_gold"),
+    packages=word_packages,
+)
+def pitfalls(campaign: Campaign, out: Out) -> dict[str, int]:
     """Look for pitfalls."""
-    report = pitfalls_of(campaign_source(campaign), reporter=reporter)
-    results.records("pitfalls.jsonl", report.hits)
-    results.json("pitfalls.json", pitfall_table(report))
+    report = pitfalls_of(campaign_source(campaign), reporter=out)
+    out.records("pitfalls.jsonl", report.hits)
+    out.json("pitfalls.json", pitfall_table(report))
     tally = Counter(pitfall.severity for pitfall in report.hits)
     found = {"blocking": tally["block"], "warnings": tally["warn"], "notes": tally["note"]}
     return {"cats": report.cats, **found}
@@ -429,32 +413,6 @@ MEASURES: dict[str, Callable[[Source, MeasureSettings, Reporter], Report]] = {
 }
 
 
-def _measure(
-    name: str,
-    says: str,
-    settings: Callable[[Campaign], Settings],
-    counts: Callable[[Report], dict[str, int]],
-    *,
-    makes: tuple[AnyDataset, ...],
-    reads: tuple[AnyDataset, ...],
-    as_it_is: tuple[AnyDataset, ...] = (),
-) -> Step:
-    """A step that measures the kept CATs, and keeps the report; ``counts`` are of the report."""
-
-    def work(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
-        source = campaign_source(campaign)
-        report = MEASURES[name](source, measure_settings(source), reporter)
-        found = {"cats": len(source.cats), **counts(report)}
-        own = {each.name: report.pop(field) for field, each in _OWN.get(name, {}).items()}
-        for file, content in {f"{name}.json": report, **own}.items():
-            results.json(file, content)
-        return found
-
-    place, module = (lambda c: c.folder("measures")), f"measures.{name}"
-    step = Step(name, says, place, module, settings, work, makes, reads, as_it_is=as_it_is)
-    return declare(step)
-
-
 STATISTICS_REPORT = in_json("measures", "statistics.json")
 SENTIMENT_REPORT = in_json("measures", "sentiment.json")
 SENTIMENT_SCORES = in_json("measures", "sentiment_scores.json")
@@ -466,46 +424,65 @@ REPORTS = {
 }
 _OWN = {"sentiment": {"predictions": SENTIMENT_SCORES}}
 """The fields of reports that have a file of their own."""
-PITFALL_REPORT = in_json("measures", "pitfalls.json")
-PITFALLS_FOUND = in_file("measures", "pitfalls.jsonl", Pitfall)
-STATISTICS = _measure(
-    "statistics",
+
+
+def _measured(name: str, campaign: Campaign, out: Out) -> tuple[Report, dict[str, int]]:
+    """Measure the kept CATs, and keep the report; gives it, and the number of CATs."""
+    source = campaign_source(campaign)
+    report = MEASURES[name](source, measure_settings(source), out)
+    own = {each.name: report[field] for field, each in _OWN.get(name, {}).items()}
+    kept = {field: value for field, value in report.items() if field not in _OWN.get(name, {})}
+    for file, content in {f"{name}.json": kept, **own}.items():
+        out.json(file, content)
+    return report, {"cats": len(source.cats)}
+
+
+@step(
     "how much was collected",
-    statistics_settings,
-    lambda report: {"terms": len(report["terms"])},
+    folder="measures",
+    version=3,
     makes=(STATISTICS_REPORT,),
     reads=(CATS, ITEMS),
+    as_it_is=(TOKENIZER,),
+    settings=("campaign.language", "measures.tokenizer"),
+    packages=_word_packages,
 )
-SENTIMENT = _measure(
-    "sentiment",
+def statistics(campaign: Campaign, out: Out) -> dict[str, int]:
+    """Count CATs, terms, words and writers."""
+    report, counts = _measured("statistics", campaign, out)
+    return {**counts, "terms": len(report["terms"])}
+
+
+@step(
     "how negative each label is",
-    sentiment_settings,
-    lambda report: {"associations": sum(map(len, report["predictions"].values()))},
+    folder="measures",
+    version=2,
     makes=(SENTIMENT_REPORT, SENTIMENT_SCORES),
     reads=(CATS,),
+    as_it_is=(CLASSIFIER,),
+    settings=("campaign.language", "campaign.seed", "measures.classifying"),
+    packages=lambda settings: ("vaderSentiment",) * (settings.measures.sentiment == VADER),
 )
-KEYWORDS = _measure(
-    "keywords",
+def sentiment(campaign: Campaign, out: Out) -> dict[str, int]:
+    """Measure the sentiment of each association."""
+    report, counts = _measured("sentiment", campaign, out)
+    return {**counts, "associations": sum(map(len, report["predictions"].values()))}
+
+
+@step(
     "which words mark a domain, a label or a term",
-    keyword_settings,
-    lambda report: {"groups": sum(bool(g["keywords"]) for g in report.get("groups", ()))},
+    folder="measures",
+    version=3,
     makes=(KEYWORD_REPORT,),
     reads=(TERMS, CATS),
     as_it_is=(REFERENCE,),
+    settings=("campaign.language", "measures.comparing"),
+    packages=_keyword_packages,
 )
-PITFALLS = declare(
-    Step(
-        "pitfalls",
-        "known pitfalls, and what blocks a release",
-        lambda c: c.folder("measures"),
-        "measures.pitfalls",
-        pitfall_settings,
-        pitfalls,
-        makes=(PITFALL_REPORT, PITFALLS_FOUND),
-        reads=(TERMS, CATS, DECISIONS),
-        as_it_is=(OWN_WORDS,),
-    )
-)
+def keywords(campaign: Campaign, out: Out) -> dict[str, int]:
+    """Look for keywords of domains, labels and terms."""
+    report, counts = _measured("keywords", campaign, out)
+    return {**counts, "groups": sum(bool(g["keywords"]) for g in report.get("groups", ()))}
 
 
 def count_corpus(
@@ -552,7 +529,7 @@ def count_corpus(
     return counts
 
 
-STEPS = {step.name: step for step in (STATISTICS, SENTIMENT, KEYWORDS)}
+STEPS = {each.name: each for each in (statistics, sentiment, keywords)}
 
 
 def report(
@@ -592,7 +569,7 @@ def report(
         source.warn_of_language(reporter)
     else:
         once = bool(given or language or tier)
-        opened = _up_to_date(campaign, SPLIT if once else STEPS[name], reporter)
+        opened = _up_to_date(campaign, split if once else STEPS[name], reporter)
         source = open_source(opened, language=language)
         if not once:
             return kept_report(opened, name)
@@ -631,7 +608,7 @@ def pitfall_report(
         source.warn_of_language(reporter)
         return pitfalls_of(source, own=own, reporter=reporter), ()
     once = bool(language or own)
-    opened = _up_to_date(campaign, SPLIT if once else PITFALLS, reporter)
+    opened = _up_to_date(campaign, split if once else pitfalls, reporter)
     accepted = opened.settings.release.accept
     if not once:
         return kept_pitfalls(opened), accepted

@@ -17,10 +17,17 @@ from curation.steps.pages.build import delete_private
 from curation.steps.pipeline import PAGES, STEPS, made_steps, recompute
 from curation.steps.release import versions
 from curation.steps.rounds import round_files
-from curation.steps.rounds.fold import FOLD
+from curation.steps.rounds.fold import answers
 from curation.steps.rounds.quality import about_removed
 from curation.steps.rounds.round_status import open_platform
-from curation.steps.step import QUIET, Reporter, current, last_run, run_steps
+from curation.steps.step import (
+    QUIET,
+    Reporter,
+    current,
+    delete_files,
+    last_run,
+    run_steps,
+)
 from curation.text.times import now
 from curation.work.manifest import MANIFEST, SEGMENTS
 
@@ -203,7 +210,7 @@ def decide_on_person(
             "bring answers in first: «curation rounds pull», or import",
         )
     computed = made_steps(campaign)
-    run_steps(campaign, FOLD, reporter=reporter)
+    run_steps(campaign, answers, reporter=reporter)
     recompute(campaign, computed, reporter)  # goes on if a release is blocked, for example
     person = _pseudonym(campaign, who)
     decisions = [*campaign.standing]
@@ -301,8 +308,8 @@ def _delete_old(campaign: Campaign) -> None:
     """Delete results that could not be computed again, unless their step leaves them."""
     for step in STEPS:
         run = last_run(campaign, step)
-        if step.delete and run and not current(campaign, step):
-            step.delete(campaign, [step.folder(campaign) / name for name in run.outputs])
+        if run and not step.lasting and not current(campaign, step):
+            delete_files(campaign, [step.folder(campaign) / name for name in run.outputs])
 
 
 def _names(campaign: Campaign) -> Callable[[str], str]:

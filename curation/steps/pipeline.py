@@ -14,21 +14,21 @@ from curation.steps.step import QUIET, Reporter, Step, last_run, run_steps, with
 from curation.steps.trust import report
 
 _BEFORE_PAGES = (
-    terms.SELECT,
-    fold.FOLD,
-    fold.CHECK_ITEMS,
-    decisions.FILTER,
-    decisions.AGREEMENT,
-    decisions.SPLIT,
-    measures.STATISTICS,
-    measures.SENTIMENT,
-    measures.KEYWORDS,
-    measures.PITFALLS,
-    report.TRUST,
-    build.RELEASE,
+    terms.select,
+    fold.answers,
+    fold.item_pitfalls,
+    decisions.filter,
+    decisions.agreement,
+    decisions.split,
+    measures.statistics,
+    measures.sentiment,
+    measures.keywords,
+    measures.pitfalls,
+    report.trust,
+    build.release,
 )
 PAGES = pages_step(_BEFORE_PAGES)
-PRIVATE_PAGES = private_step(PAGES, _BEFORE_PAGES)
+PRIVATE_PAGES = private_step(_BEFORE_PAGES)
 STEPS: tuple[Step, ...] = (*_BEFORE_PAGES, PAGES)
 BY_NAME = {step.name: step for step in STEPS}
 
@@ -61,7 +61,7 @@ def made_steps(campaign: Campaign) -> list[Step]:
 
     Steps that another of these steps needs are left out. Items and labels are always covered.
     """
-    made = [fold.FOLD, *(s for s in STEPS if not s.fixed and last_run(campaign, s))]
+    made = [fold.answers, *(s for s in STEPS if not s.fixed and last_run(campaign, s))]
     needed = {other for step in made for other in with_needs(step)[:-1]}
     return [step for step in STEPS if step in {*made} - needed]
 

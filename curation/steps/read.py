@@ -5,11 +5,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from curation.campaign import Campaign, Dataset, not_in_copy
+from curation.campaign import PLANS, STANDING, Campaign, Dataset, not_in_copy
 from curation.files import CurationError, read_json
 from curation.records import VALUES, Item, Term
+from curation.rounds import people
 from curation.rounds.answers.archive import segments
-from curation.steps.step import splitters, versions
+from curation.settings import Settings
+from curation.steps.step import splitters
 from curation.text.rules import Votes
 from curation.work.manifest import MANIFEST, SEGMENTS, is_inside
 
@@ -52,6 +54,12 @@ def run_files(campaign: Campaign) -> list[Path]:
     return [
         path for name in names for path in sorted(campaign.folder("scores").glob(f"*/*/{name}"))
     ]
+
+
+SCORES: Dataset[tuple[Path, ...]] = Dataset(
+    "score runs", run_files, lambda campaign: tuple(run_files(campaign))
+)
+"""The files of score runs that steps read."""
 
 
 def raw_is_here(campaign: Campaign) -> bool:
@@ -139,9 +147,9 @@ def terms_of(campaign: Campaign, items: Sequence[Item]) -> Mapping[str, Term]:
 def stopped_early(campaign: Campaign) -> set[str]:
     """The ids of items that got labels only until they were decided."""
     items = set()
-    for round in campaign.rounds:
-        if round.labels == "needed":
-            tasks = campaign.tasks[round.name]
+    for plan in campaign[PLANS].values():
+        if plan.labels == "needed":
+            tasks = campaign.tasks[plan.name]
             items |= {task.item for task in tasks if task.item and not task.full}
     return items
 
@@ -202,6 +210,22 @@ def votes(campaign: Campaign, items: Sequence[Item], *, also: str = "") -> "dict
     }
 
 
+OUT: Dataset[Mapping[str, tuple[str, str]]] = Dataset(
+    "people who are out",
+    STANDING.files,
+    lambda campaign: MappingProxyType(people.out(campaign.standing)),
+    by_value=True,
+)
+"""By pseudonym of people whose answers do not count, the reason code and the reason."""
+KEY = Dataset(
+    "key",
+    lambda campaign: [people.key_path(campaign.settings.campaign.id)],
+    lambda campaign: people.read_key(campaign.settings.campaign.id),
+    by_value=True,
+)
+"""The campaign's key, which makes pseudonyms; it is not in the campaign's folder."""
+
+
 PACKAGES = ("wordfreq", "simplemma", "lemminflect", "better-profanity", "Faker", "rapidfuzz")
 
 
@@ -217,6 +241,6 @@ OWN_WORDS: Dataset[Path | None] = Dataset(
 """The file of a team's own word lists for pitfalls, if there is one."""
 
 
-def word_packages(campaign: Campaign) -> dict[str, str | None]:
-    """The versions of the packages that pitfalls in words depend on."""
-    return versions(*PACKAGES, *splitters(campaign.settings.campaign.language))
+def word_packages(settings: Settings) -> tuple[str, ...]:
+    """The packages that pitfalls in words depend on."""
+    return (*PACKAGES, *splitters(settings.campaign.language))

@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib import import_module, metadata, util
+from importlib import metadata, util
 from pathlib import Path
 from typing import Any, Protocol
 
 import orjson
 
-from curation.campaign import AnyDataset, Campaign
+from curation.campaign import FOLDERS, AnyDataset, Campaign, Stage
 from curation.files import CurationError, refuse_links
+from curation.given import Given
 from curation.records import Fields, StepRun
+from curation.settings import Settings, noted
 from curation.text.words import INSTALL, base
 from curation.work.manifest import Results, changes, run_step
 
@@ -99,7 +101,6 @@ class _NoBar:
 QUIET = Quiet()
 
 
-Settings = dict[str, Any]
 _MODULES = {"better-profanity": "better_profanity", "Faker": "faker", "mecab-python3": "MeCab"}
 _SPLITTERS = {"ja": ("mecab-python3", "ipadic"), "zh": ("jieba",)}
 
@@ -115,47 +116,91 @@ def delete_files(campaign: Campaign, files: Iterable[Path]) -> None:
         file.unlink(missing_ok=True)
 
 
+class Out(Results):
+    """What a step writes and reports: its results, warnings, notes and progress.
+
+    Warnings are kept in the manifest, so that ``curation status`` can repeat them.
+    """
+
+    def __init__(self, folder: Path, reporter: Reporter, noted: Fields) -> None:
+        super().__init__(folder)
+        self.reporter, self.noted = reporter, noted
+
+    def warn(self, text: str) -> None:
+        """Warn of something that the user should check."""
+        self.warnings.append(text)
+        self.reporter.warn(text)
+
+    def note(self, text: str) -> None:
+        """Say what is happening."""
+        self.reporter.note(text)
+
+    def tracked(
+        self, title: str, total: int, *, bytes: bool = False
+    ) -> AbstractContextManager[Advance]:
+        """A progress bar for ``total`` units or bytes."""
+        return self.reporter.tracked(title, total, bytes=bytes)
+
+    def stages(self) -> AbstractContextManager[Tell]:
+        """A progress bar for work in stages."""
+        return self.reporter.stages()
+
+    def counted(self, title: str) -> AbstractContextManager[Counter]:
+        """A progress bar for work that may be partly done already."""
+        return self.reporter.counted(title)
+
+
+Work = Callable[[Campaign, Out], dict[str, int]]
+
+
+def _never(campaign: Campaign) -> None:
+    return None
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One step.
+    """One step: a function of the campaign, and what it makes and reads.
 
     Attributes:
         name: its name in the manifest.
         says: what it makes, in a few words.
-        folder: where its results are.
-        module: the module of ``curation`` whose ALGORITHM is the step's version.
-        settings: every setting that it depends on.
-        work: does it; writes its results and returns its counts.
+        work: does it; writes its results and returns its counts. It gets what is declared here.
+        folder: where its results are: a stage, or a folder in that of a stage.
+        version: a number that is raised when the same inputs give other results.
         makes: the datasets that are its results.
         reads: the datasets that it reads. The steps that make them run before it.
         if_made: datasets that it reads only if they are there. Then they are brought up to date,
             too; otherwise the steps that make them are not run.
         as_it_is: datasets that it reads as they are: no step runs before it for them.
-        files: other files that it reads.
+        history: what it kept of earlier runs; this never makes it out of date.
+        settings: the settings that it reads, as for ``settings.fields_of``.
+        packages: gives the names of the packages whose versions its results depend on.
         blocked: what keeps it from running, if anything does.
         applies: whether it runs on this machine; if not, its results are taken as they are.
-        delete: deletes its results after an erasure, if they cannot be computed again; None if
-            they are left as they are.
+        lasting: whether an erasure leaves its results, because they cannot be computed again.
         alone: whether it runs without the steps that it needs, because there are no answers yet.
+        whole: whether it gets the whole campaign, and declares only what makes it out of date.
         fixed: whether its results are there and are never rewritten; None if they may be. Only the
             step's own command and ``curation run`` make such results.
     """
 
     name: str
     says: str
-    folder: Callable[[Campaign], Path]
-    module: str
-    settings: Callable[[Campaign], Settings]
-    work: Callable[[Campaign, Results, Reporter], dict[str, int]]
+    work: Work
+    folder_name: str
+    version: int
     makes: tuple[AnyDataset, ...] = ()
     reads: tuple[AnyDataset, ...] = ()
     if_made: tuple[AnyDataset, ...] = ()
     as_it_is: tuple[AnyDataset, ...] = ()
-    files: Callable[[Campaign], Iterable[Path]] = lambda campaign: ()
-    blocked: Callable[[Campaign], CurationError | None] = lambda campaign: None
+    history: tuple[AnyDataset, ...] = ()
+    settings: tuple[str, ...] = ()
+    packages: Callable[[Settings], tuple[str, ...]] = lambda settings: ()
+    blocked: Callable[[Campaign], CurationError | None] = _never
     applies: Callable[[Campaign], bool] = lambda campaign: True
-    delete: Callable[[Campaign, Iterable[Path]], None] | None = delete_files
+    lasting: bool = False
     alone: Callable[[Campaign], bool] = lambda campaign: False
+    whole: bool = False
     fixed: Callable[[Campaign], bool] | None = None
 
     @property
@@ -163,29 +208,55 @@ class Step:
         """The steps that make what it reads."""
         return _makers(self.reads)
 
-    def inputs(self, campaign: Campaign) -> list[Path]:
-        """Every file that it reads, results of other steps among them; absent ones, too."""
-        datasets = (*self.reads, *self.if_made, *self.as_it_is)
-        files = (path for dataset in datasets for path in dataset.files(campaign))
-        return list(dict.fromkeys((*files, *self.files(campaign))))
+    @property
+    def datasets(self) -> tuple[AnyDataset, ...]:
+        """The datasets that it reads, but its history."""
+        return (*self.reads, *self.if_made, *self.as_it_is)
+
+    def folder(self, campaign: Campaign) -> Path:
+        """Where its results are."""
+        return campaign.root / self.folder_name
 
     def state(self, campaign: Campaign) -> Fields:
         """What ``changes`` and ``run_step`` compare."""
+        own = noted(campaign.settings, self.settings)
+        if packages := self.packages(campaign.settings):
+            own["versions"] = versions(*packages)
         return {
-            "algorithm": int(import_module(f"curation.{self.module}").ALGORITHM),
-            "settings": orjson.loads(orjson.dumps(self.settings(campaign))),
-            "inputs": campaign.digests(self.inputs(campaign)),
+            "algorithm": self.version,
+            "settings": orjson.loads(orjson.dumps(own)),
+            "inputs": campaign.noted(self.datasets),
         }
+
+    def run(self, campaign: Campaign, out: Out) -> dict[str, int]:
+        """Do the work with what is declared, and with nothing else."""
+        declared = (*self.datasets, *self.history)
+        given = Given(campaign, self.name, declared, self.settings)
+        return self.work(campaign if self.whole else given, out)
+
+
+def step(
+    says: str, *, folder: Stage, version: int, below: str = "", **declared: Any
+) -> Callable[[Work], Step]:
+    """Declare a function as the step of its name; see ``Step`` for what is declared.
+
+    ::
+
+        @step("which items become CATs", folder="decisions", version=2, makes=(DECISIONS,), …)
+        def filter(campaign: Campaign, out: Out) -> dict[str, int]:
+    """
+
+    def declare(work: Work) -> Step:
+        place = f"{FOLDERS[folder]}/{below}" if below else FOLDERS[folder]
+        made = Step(work.__name__, says, work, place, version, **declared)
+        MAKERS.update(dict.fromkeys(made.makes, made))
+        return made
+
+    return declare
 
 
 MAKERS: dict[AnyDataset, Step] = {}
-"""The step that makes each dataset; ``declare`` fills it."""
-
-
-def declare(step: Step) -> Step:
-    """Make a step known as the one that makes its datasets."""
-    MAKERS.update(dict.fromkeys(step.makes, step))
-    return step
+"""The step that makes each dataset; ``step`` fills it."""
 
 
 def _makers(datasets: Iterable[AnyDataset]) -> tuple[Step, ...]:
@@ -209,8 +280,10 @@ def with_needs(*steps: Step, campaign: Campaign | None = None) -> list[Step]:
 
 def _needs_now(campaign: Campaign, step: Step) -> tuple[Step, ...]:
     """The steps that make what a step reads, and what it reads if it is made, and is there."""
-    there = (d for d in step.if_made if any(path.exists() for path in d.files(campaign)))
-    return () if step.alone(campaign) else _makers((*step.reads, *there))
+    is_alone = step.alone(campaign)
+    perhaps = (*step.reads, *step.if_made) if is_alone else step.if_made
+    there = [d for d in perhaps if any(path.exists() for path in d.files(campaign))]
+    return _makers(there if is_alone else (*step.reads, *there))
 
 
 def last_run(campaign: Campaign, step: Step) -> StepRun | None:
@@ -263,7 +336,7 @@ def missing_packages(campaign: Campaign, step: Step) -> dict[str, str]:
     run = last_run(campaign, step)
     if run is None or "versions" not in run.settings or not step.applies(campaign):
         return {}
-    return removed(run.settings, step.settings(campaign))
+    return removed(run.settings, {"versions": versions(*step.packages(campaign.settings))})
 
 
 def run_steps(
@@ -311,9 +384,9 @@ def run_steps(
                     f"{step.name}: the last results were made with {', '.join(gone)}, which is not "
                     f"installed now, so parts cannot be checked: {INSTALL}, then run this again"
                 )
-            work = partial(_work, step, campaign, reporter, state["inputs"])
+            out = Out(folder, reporter, state)
             try:
-                run = run_step(folder, step.name, work, **state)
+                run = run_step(out, step.name, partial(_work, step, campaign), **state)
             except UnlessNamedError as error:
                 if named and step in steps:
                     raise
@@ -326,16 +399,13 @@ def run_steps(
     return last
 
 
-def _work(
-    step: Step,
-    campaign: Campaign,
-    reporter: Reporter,
-    inputs: Mapping[str, str],
-    results: Results,
-) -> dict[str, int]:
-    counts = step.work(campaign, results, reporter)
-    for name, sha256 in inputs.items():
-        if campaign.digest(campaign.root / name) != sha256:
+def _work(step: Step, campaign: Campaign, out: Out) -> dict[str, int]:
+    counts = step.run(campaign, out)
+    told = {each.name for each in step.datasets if each.by_value and not each.files(campaign)}
+    before = out.noted["inputs"]
+    now = campaign.noted(each for each in step.datasets if each.name not in told)
+    for name in {**before, **now}.keys() - told:
+        if before.get(name) != now.get(name):
             raise CurationError(
                 f"{campaign.root / name}: has changed while the step {step.name} read it",
                 "run this again; the last results are as they were",

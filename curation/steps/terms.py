@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, StrictInt, TypeAdapter, ValidationError
 
-from curation.campaign import SETTINGS, TERMS, Campaign, Dataset, in_file
+from curation.campaign import ANSWERED, SETTINGS, TERMS, Campaign, Dataset, in_file
 from curation.files import (
     CurationError,
     digest,
@@ -23,7 +23,7 @@ from curation.files import (
 )
 from curation.formats.tables import csv_text
 from curation.records import Count, Entity, Fields, Rejection, Term
-from curation.steps.step import QUIET, Reporter, Step, declare
+from curation.steps.step import QUIET, Out, Reporter, step
 from curation.terms import select as stage
 from curation.terms import words
 from curation.terms.edits import COLUMNS, Edit
@@ -69,20 +69,21 @@ def word_files(campaign: Campaign) -> dict[tuple[str, str], Path]:
     return files
 
 
-def read_words(
-    campaign: Campaign, lacking: dict[str, NoWordsError] | None = None
-) -> dict[str, list[Word]]:
-    """The words of all lists by domain.
+class Words(NamedTuple):
+    """The words of all lists, by domain.
 
-    With ``lacking``, a list that comes with the tool may lack the campaign's language. Its domain
-    has no words then, and the error is added to ``lacking``, by domain.
-
-    Raises:
-        CurationError: a list is missing or has no words in the campaign's language.
+    A list that comes with the tool may lack the campaign's language. ``lacking`` has the error by
+    domain, which has no words then.
     """
+
+    by_domain: dict[str, list[Word]]
+    lacking: dict[str, NoWordsError]
+
+
+def _read_words(campaign: Campaign) -> Words:
     from curation.rounds.tables.reading import read_rows
 
-    by_domain: dict[str, list[Word]] = {}
+    found = Words({}, {})
     for (domain, name), path in word_files(campaign).items():
         own = campaign.folder("terms") / name
         if not path.exists():
@@ -97,7 +98,7 @@ def read_words(
             else list(read_rows(path))
         )
         try:
-            by_domain[domain] = by_domain.get(domain, []) + words.read_words(
+            found.by_domain[domain] = found.by_domain.get(domain, []) + words.read_words(
                 rows,
                 path if path == own else Path(path.name),
                 domain=domain,
@@ -105,17 +106,15 @@ def read_words(
                 wanted=own,
             )
         except NoWordsError as error:
-            if lacking is None or path == own:
+            if path == own:
                 raise
-            lacking[domain] = error
-    return by_domain
+            found.lacking[domain] = error
+    return found
 
 
-def domains_without_words(campaign: Campaign) -> dict[str, NoWordsError]:
-    """The domains whose list comes with the tool and lacks the campaign's language."""
-    lacking: dict[str, NoWordsError] = {}
-    read_words(campaign, lacking)
-    return lacking
+WORDS = Dataset("words", lambda campaign: [*word_files(campaign).values()], _read_words)
+"""Asking for them raises a CurationError if a list is missing, or a team's own has no words in the
+campaign's language."""
 
 
 MET = in_file("terms", "imported.jsonl", Term)
@@ -148,11 +147,13 @@ def selection(campaign: Campaign, *, published: bool = False) -> Selection:
     Raises:
         CurationError: a word list is missing or has no words in the language, or a file is damaged.
     """
-    settings = campaign.settings
+    settings, listed = campaign.settings, campaign[WORDS]
+    if listed.lacking and not published and not campaign.round_names():
+        raise next(iter(listed.lacking.values()))
     return stage.select(
         settings.domains,
         facts=campaign[FACTS],
-        words=read_words(campaign, {} if published or campaign.round_names() else None),
+        words=listed.by_domain,
         met=campaign[MET],
         edits=[e for e in campaign[EDITS] if e.domain in settings.domains],
         language=settings.campaign.language,
@@ -473,23 +474,26 @@ CANDIDATE_COLUMNS = (
 )
 
 
-def settings(campaign: Campaign) -> Fields:
-    """What the selection depends on, the sha256 of word lists included."""
-    settings = campaign.settings
-    return {
-        "language": settings.campaign.language,
-        **settings.terms.model_dump(exclude={"contact", "endpoint"}),
-        "domains": {name: domain.model_dump() for name, domain in settings.domains.items()},
-        "words": {f"{d}: {name}": digest(path) for (d, name), path in word_files(campaign).items()},
-    }
+REFUSED_EDITS = in_file("terms", "rejected.jsonl", Rejection)
 
 
-def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
+@step(
+    "target terms and their families",
+    folder="terms",
+    version=4,
+    makes=(TERMS,),
+    reads=(WORDS, FACTS, MET, EDITS),
+    as_it_is=(ANSWERED,),
+    history=(REFUSED_EDITS,),
+    settings=("campaign.language", "terms.selecting", "domains"),
+    lasting=True,
+)
+def select(campaign: Campaign, out: Out) -> dict[str, int]:
     """Select the target terms."""
     before = {*edit_problems(campaign)}
     if campaign.round_names():
-        for error in domains_without_words(campaign).values():
-            reporter.warn(
+        for error in campaign[WORDS].lacking.values():
+            out.warn(
                 f"{error.what}. The domain keeps the terms that answers name; if people are to "
                 f"write about others, {error.fix}"
             )
@@ -498,7 +502,7 @@ def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
     notes = selected.notes if edits_are_new(campaign) else []
     for problem in [*map(_problem, rejections), *notes]:
         if problem not in before:  # the others were reported by an earlier run
-            reporter.warn(problem)
+            out.warn(problem)
     rows = [
         (
             *(c.domain, c.text, c.status, c.reason, c.detail, c.into and c.into.text),
@@ -507,9 +511,9 @@ def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
         )
         for c in selected.candidates
     ]
-    results.lines("candidates.csv", [csv_text([CANDIDATE_COLUMNS, *rows]).encode()])
-    results.records("targets.jsonl", selected.terms)
-    results.records("rejected.jsonl", rejections)
+    out.lines("candidates.csv", [csv_text([CANDIDATE_COLUMNS, *rows]).encode()])
+    out.records("targets.jsonl", selected.terms)
+    out.records("rejected.jsonl", rejections)
     edits = campaign[EDITS]
     status = Counter[str](c.status for c in selected.candidates)
     met, domains = campaign[MET], campaign.settings.domains
@@ -521,9 +525,6 @@ def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
         "edits_of_other_domains": sum(e.domain not in domains for e in edits) - len(misspelt),
         "edits_refused": len(rejections),
     }
-
-
-REFUSED_EDITS = in_file("terms", "rejected.jsonl", Rejection)
 
 
 def edit_problems(campaign: Campaign) -> list[str]:
@@ -584,7 +585,7 @@ def check_words(campaign: Campaign) -> None:
     Raises:
         CurationError: a domain has no term and no words; the message names the file to supply.
     """
-    lacking = domains_without_words(campaign)
+    lacking = campaign[WORDS].lacking
     for domain in domains_without_terms(campaign) if lacking else ():
         if domain in lacking:
             raise lacking[domain]
@@ -712,21 +713,6 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[Fi
         story(candidate, selected, facts=known, items=items, languages=codes)
         for candidate in candidates
     ]
-
-
-SELECT = declare(
-    Step(
-        "select",
-        "target terms and their families",
-        lambda c: c.folder("terms"),
-        "terms.select",
-        settings,
-        select,
-        makes=(TERMS,),
-        reads=(FACTS, MET, EDITS),
-        delete=None,
-    )
-)
 
 
 def register_terms(

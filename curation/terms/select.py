@@ -489,9 +489,6 @@ def _said(edit: Edit) -> str:
     return f"{edit.action} into {edit.into!r}" if edit.into else edit.action
 
 
-ALGORITHM = 4
-
-
 class Selection(NamedTuple):
     """The result of a selection.
 

@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -42,6 +42,7 @@ class Results:
         self.folder = folder
         self.staged: list[Path] = []
         self.folders: list[Path] = []
+        self.warnings: list[str] = []
 
     def lines(self, name: str, lines: Iterable[bytes], *, private: bool = False) -> None:
         """Stage a file from byte chunks; a ``private`` one can be read by its owner alone."""
@@ -102,6 +103,9 @@ class Results:
             beside(place).unlink(missing_ok=True)
         for place in self.folders:
             shutil.rmtree(beside(place), ignore_errors=True)
+
+
+R = TypeVar("R", bound=Results)
 
 
 def write_folder(folder: Path, content: Mapping[str, bytes]) -> None:
@@ -227,9 +231,9 @@ def digests(paths: Mapping[str, Path]) -> dict[str, str]:
 
 
 def run_step(
-    folder: Path,
+    results: R,
     step: str,
-    work: Callable[[Results], dict[str, int]],
+    work: Callable[[R], dict[str, int]],
     *,
     algorithm: int,
     settings: dict[str, Any],
@@ -238,16 +242,16 @@ def run_step(
     """Run a step: stage its results, move them to their places, and write the manifest last.
 
     Args:
-        folder: the folder of the results.
+        results: its results, of which there are none yet.
         step: the step's name in the manifest.
         work: stages files, and returns the counts in and out.
         algorithm: the version of the step; it is raised when results change.
         settings: every setting that the step reads.
         inputs: the sha256 of every input, by name.
     """
+    folder = results.folder
     refuse_links(folder / MANIFEST, below=folder.parent)
     folder.mkdir(parents=True, exist_ok=True)
-    results = Results(folder)
     try:
         counts = work(results)
         outputs = results.commit()
@@ -259,6 +263,7 @@ def run_step(
         inputs=inputs,
         outputs=outputs,
         counts=counts,
+        warnings=tuple(results.warnings),
         curation=__version__,
         finished_at=now(),
     )

@@ -466,7 +466,7 @@ def test_a_consent_without_a_licence_is_not_compared(built: Desk) -> None:
     with pytest.warns(UserWarning, match="round v: the consent text does not name the licence"):
         assert licences.others(built.campaign, [("p-1", "v")], QUIET) == {}
     path.write_text("[1]", "utf-8")
-    with fails("not the texts of a round"):
+    with fails("texts.json: not a JSON object"):
         licences.agreed(built.campaign, [])
 
 

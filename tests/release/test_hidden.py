@@ -131,7 +131,7 @@ def test_other_labels_give_the_same_public_bytes_but_for_commitments() -> None:
 def test_there_must_be_cats_to_hide(campaign: Campaign) -> None:
     contents = made()
     dev = replace(contents, cats=tuple(contents.part("dev")))
-    history = History(hidden.with_hide(campaign, "labels"))
+    history = History(hidden.set_hide(campaign, "labels", QUIET))
     with fails("there are no test CATs to hide"):
         hidden.hide(history, dev, Results(campaign.folder("release")), QUIET)
 
@@ -508,7 +508,7 @@ def test_no_numbers_if_few_cats_differ_from_an_earlier_version(campaign: Campaig
     contents = made(400)
     campaign.folder("release").mkdir()
     path = gold_file(campaign, "0.0.1")
-    opened = hidden.with_hide(campaign, "labels")
+    opened = hidden.set_hide(campaign, "labels", QUIET)
 
     def shown(golds: list[HiddenGold]) -> int:
         path.write_bytes(b"".join(map(dump_line, golds)))

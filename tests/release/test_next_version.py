@@ -64,7 +64,7 @@ def errata(desk: Desk) -> list[dict[str, Any]]:
 def test_the_first_version_has_no_errata(built: Desk) -> None:
     assert not (built.first / "errata.jsonl").exists()
     assert versions.earlier(built.campaign) == []
-    assert versions.change_inputs(built.campaign) == []
+    assert versions.EARLIER.files(built.campaign) == []
 
 
 def test_an_item_that_is_left_out_is_removed_in_the_errata(desk: Desk) -> None:
@@ -75,7 +75,7 @@ def test_an_item_that_is_left_out_is_removed_in_the_errata(desk: Desk) -> None:
     report = desk.say("release", "diff", "0.1.0", "0.2.0")
     assert sum(count["removed"] for count in report["counts"]) == 1
     names = ("dev.json", "test.json", "terms.jsonl")
-    assert set(versions.change_inputs(desk.campaign)) == {desk.first / name for name in names}
+    assert set(versions.EARLIER.files(desk.campaign)) == {desk.first / name for name in names}
 
 
 def test_an_excluded_persons_items_are_removed_in_the_errata(desk: Desk) -> None:
@@ -242,7 +242,7 @@ def test_dev_data_of_any_earlier_version_must_not_be_in_test(old: Campaign) -> N
         changes(old, back, of="0.3.0")
     facts, _ = changes(old, back, of="0.3.0", accept="moved_to_test")
     assert (facts.previous, facts.added) == ("0.2.0", 8)
-    paths = versions.change_inputs(with_version(old, "0.3.0"))
+    paths = versions.EARLIER.files(with_version(old, "0.3.0"))
     names = ["0.1.0/dev.json", "0.1.0/test.json", "0.2.0/test.json"]
     assert paths == [old.folder("release") / name for name in names]
 

@@ -8,25 +8,26 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import AnyDataset, Campaign, open_campaign
+from curation.campaign import TERMS, AnyDataset, Campaign, open_campaign
 from curation.files import dump_json, read_json
-from curation.steps import read
+from curation.given import Given, UndeclaredError
 from curation.steps.decisions import agreement_report
 from curation.steps.pipeline import BY_NAME, STEPS, bring_up_to_date, made_steps
+from curation.steps.read import SCORES
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.scores.compare import read_agreement
 from curation.steps.source import open_source
 from curation.steps.step import (
     MAKERS,
     QUIET,
-    Reporter,
+    Out,
     Step,
     current,
     last_run,
     run_steps,
+    step,
     with_needs,
 )
-from curation.work.manifest import Results
 from support.commands import set_to
 from support.expected import fails
 
@@ -40,8 +41,7 @@ def steps_read(campaign: Campaign, step: Step) -> set[str]:
         if run
         for name in run.outputs
     }
-    names = [campaign.relative(path) for path in step.inputs(campaign)]
-    return {wrote[name] for name in names if name in wrote}
+    return {wrote[name] for name in step.state(campaign)["inputs"] if name in wrote}
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
@@ -63,8 +63,8 @@ def test_a_step_reads_what_it_needs_and_its_files_are_listed(example: Path, step
 
 
 def test_steps_come_in_order_and_after_those_that_they_need() -> None:
-    for number, step in enumerate(STEPS):
-        read = (MAKERS[each] for each in (*step.reads, *step.if_made) if each in MAKERS)
+    for number, each in enumerate(STEPS):
+        read = (MAKERS[read] for read in (*each.reads, *each.if_made) if read in MAKERS)
         assert {*read} <= {*STEPS[:number]}
 
 
@@ -161,19 +161,20 @@ def test_the_fewest_steps_that_bring_all_up_to_date(example: Path, campaign: Cam
     assert made_steps(open_campaign(example)) == last
 
 
-ELSE = {
-    "select": {"rejected.jsonl"},  # its own results: what it has said before is not said again
-    "answers": {"standing.jsonl"},  # the sha256 of who is out is in its settings
-    "statistics": {"reference"},  # the place of the file, not what is in it
-    "sentiment": {"reference"},
-    "trust": {"attested"},  # a file without answers counts as missing
-    "release": {"built.jsonl", "versions", "statement"},  # what was built before; the same
-}
-"""What a step asks for and does not declare as a dataset."""
 NOT_ASKED = {
+    "statistics": {"tokenizer model"},  # these are files that other functions open
+    "sentiment": {"sentiment model"},
+    "keywords": {"reference"},  # asked only for a corpus of one's own
     "pitfalls": {"decisions.jsonl"},  # asked only with trust_gold
-    "trust": {"agreement.json"},  # the report names the file
-    "release": {"report.json", "sentiment_scores.json"},  # read by functions for gold files, too
+    "trust": {
+        *("agreement.json", "checks", "groups", "trust runs"),  # files that functions open
+        *("score runs", "sentiment_scores.json"),  # read by functions for gold files, too
+        *("review is due", "terms"),  # asked only for groups of a domain
+    },
+    "release": {
+        *("report.json", "sentiment_scores.json", "score runs"),
+        *("earlier versions", "standing.jsonl"),  # asked only if the version is not there
+    },
 }
 """What a step declares, and does not ask for in the example."""
 
@@ -181,55 +182,64 @@ NOT_ASKED = {
 def test_each_step_asks_for_what_it_declares(
     finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, depth, get = set[AnyDataset](), 0, Campaign.__getitem__
+    asked, get = set[AnyDataset](), Given.__getitem__
 
-    def heard(campaign: Campaign, dataset: Any) -> Any:
-        nonlocal depth
-        if not depth:  # what a dataset is made of is its own
-            asked.add(dataset)
-        depth += 1
-        try:
-            return get(campaign, dataset)
-        finally:
-            depth -= 1
+    def heard(given: Given, dataset: Any) -> Any:
+        asked.add(dataset)
+        return get(given, dataset)
 
-    monkeypatch.setattr(Campaign, "__getitem__", heard)
-    for step in (each for each in STEPS if each.name != "pages"):
+    monkeypatch.setattr(Given, "__getitem__", heard)
+    unasked = {}
+    for made in (each for each in STEPS if not each.whole):
         asked.clear()
         campaign = open_campaign(finished)
-        results = Results(step.folder(campaign))
+        out = Out(made.folder(campaign), QUIET, made.state(campaign))
         try:
-            step.work(campaign, results, QUIET)
+            made.run(campaign, out)
         finally:
-            results.discard()
-        declared = {*step.reads, *step.if_made, *step.as_it_is}
-        more = {each.name for each in asked - declared}
-        unasked = {each.name for each in declared - asked}
-        assert (more, unasked) == (ELSE.get(step.name, set()), NOT_ASKED.get(step.name, set())), (
-            step
-        )
+            out.discard()
+        if names := {each.name for each in {*made.datasets, *made.history} - asked}:
+            unasked[made.name] = names
+    assert unasked == NOT_ASKED
+
+
+def test_a_step_gets_nothing_that_it_does_not_declare(finished: Path) -> None:
+    campaign = open_campaign(finished)
+
+    @step("a step that asks for more", folder="decisions", version=1, reads=(TERMS,))
+    def asking(campaign: Campaign, out: Out) -> dict[str, int]:
+        assert campaign.terms
+        return {"items": len(campaign.items)}
+
+    with pytest.raises(UndeclaredError, match="the step asking does not declare 'items'"):
+        run_steps(campaign, asking)
+    settings = Given(campaign, "asking", [], ["campaign.seed", "domains.names", "split"]).settings
+    assert (settings.campaign.seed, settings.split) == (1, campaign.settings.split)
+    assert tuple(settings.domains) == tuple(campaign.settings.domains)
+    for ask in (
+        lambda: settings.campaign.name,
+        lambda: settings.decisions.of,
+        lambda: settings.domains["gender"].words,  # the names alone are declared
+    ):
+        with pytest.raises((UndeclaredError, TypeError)):
+            ask()
 
 
 # --- score runs as inputs -----------------------------------------------------------------------
 
 
-def count_scores(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
-    files = [path for path in read.run_files(campaign) if path.name == "scores.jsonl"]
-    results.json("count.json", sum(path.read_bytes().count(b"\n") for path in files))
+@step("how many scores there are", folder="boards", below="count", version=1, as_it_is=(SCORES,))
+def count(campaign: Campaign, out: Out) -> dict[str, int]:
+    files = [path for path in campaign[SCORES] if path.name == "scores.jsonl"]
+    out.json("count.json", sum(path.read_bytes().count(b"\n") for path in files))
     return {"runs": len(files)}
-
-
-COUNT = Step(
-    "count", "how many scores there are", lambda c: c.root / "count", "release.build",
-    lambda c: {}, count_scores, files=read.run_files,
-)  # fmt: skip
 
 
 def test_a_step_that_reads_scores_is_out_of_date_when_a_run_changes(campaign: Campaign) -> None:
     def runs() -> bool:
         ran: list[bool] = []
-        run_steps(campaign, COUNT, tell=lambda _, did: ran.append(did))
-        assert current(campaign, COUNT)
+        run_steps(campaign, count, tell=lambda _, did: ran.append(did))
+        assert current(campaign, count)
         return ran == [True]
 
     def write(name: str, content: Any) -> None:
@@ -241,14 +251,14 @@ def test_a_step_that_reads_scores_is_out_of_date_when_a_run_changes(campaign: Ca
     assert not runs()
     write("run.json", dump_json({"model": "gpt"}))
     write("scores.jsonl", b"{}\n")
-    assert not current(campaign, COUNT)
+    assert not current(campaign, count)
     assert runs()
-    assert read_json(campaign.root / "count" / "count.json") == 1
+    assert read_json(count.folder(campaign) / "count.json") == 1
     write("results.json", b"{}")  # made of the scores; nothing reads it
-    assert current(campaign, COUNT)
+    assert current(campaign, count)
     write("scores.jsonl", b"{}\n{}\n")
     assert runs()
-    assert read_json(campaign.root / "count" / "count.json") == 2
+    assert read_json(count.folder(campaign) / "count.json") == 2
     write("run.json", dump_json({"model": "gpt", "revision": "b"}))
     assert runs()
     assert not runs()
@@ -260,13 +270,16 @@ def test_a_file_that_changes_while_a_step_reads_it_is_an_error(finished: Path) -
     before = cats.read_bytes()
     cats.unlink()
 
-    def meanwhile(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
-        counts = split.work(campaign, results, reporter)
+    def meanwhile(campaign: Campaign, out: Out) -> dict[str, int]:
+        counts = split.work(campaign, out)
         decisions.write_bytes(decisions.read_bytes() + b"\n")
         return counts
 
     with fails("decisions.jsonl: has changed while the step split read it", fix="run this again"):
-        run_steps(campaign, replace(split, work=meanwhile, reads=(), as_it_is=split.reads))
+        run_steps(
+            campaign,
+            replace(split, work=meanwhile, reads=(), as_it_is=(*split.reads, *split.as_it_is)),
+        )
     assert not cats.exists()
     decisions.write_bytes(decisions.read_bytes()[:-1])
     run_steps(campaign, split)

@@ -143,8 +143,8 @@ def test_status_says_what_has_changed_and_what_depends_on_it(place: Finished) ->
     (place.root / "4-measures" / "keywords.json").unlink()
     steps = {step["step"]: (step["state"], step["note"]) for step in place.status()["steps"]}
     depends = ("depends on filter, which is out of date", "")
-    assert steps["filter"] == ("out of date", "changed: needed")
-    assert steps["agreement"] == ("out of date", "changed: decisions")
+    assert steps["filter"] == ("out of date", "changed: decisions.needed")
+    assert steps["agreement"] == ("out of date", "changed: decisions.needed")
     assert steps["keywords"] == ("out of date", "changed: 4-measures/keywords.json")
     assert steps["split"] == steps["statistics"] == steps["trust"] == depends
     assert steps["item_pitfalls"] == ("up to date", "")

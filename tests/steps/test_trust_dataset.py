@@ -13,8 +13,8 @@ from curation.records import KINDS, VALUES, Bias
 from curation.settings import TrustSettings
 from curation.steps.source import campaign_source, gold_source
 from curation.steps.trust.dataset import dataset_input, measure_values
-from curation.steps.trust.files import DIRECTIONS, TrustRun
-from curation.steps.trust.report import TRUST
+from curation.steps.trust.files import TrustRun
+from curation.steps.trust.report import trust
 from curation.trust.protocol.table import dataset_criteria
 from support.expected import fails
 from support.heard import Heard
@@ -42,7 +42,7 @@ def test_a_campaign_gives_its_runs_by_sets_of_rules(campaign: Campaign) -> None:
     rows = dataset_criteria(data, TrustSettings(samples=20), seed=1)
     assert found(rows, "content", "pitfalls").status == "not_run"
     assert found(rows, "face", "meaningful:mixed").value == 100
-    assert campaign.folder("decisions") / "cats.jsonl" in TRUST.inputs(campaign)
+    assert "3-decisions/cats.jsonl" in trust.state(campaign)["inputs"]
 
 
 def test_alpha_is_that_of_the_report_of_agreement(finished: Path) -> None:
@@ -74,7 +74,7 @@ def test_alpha_is_that_of_the_report_of_agreement(finished: Path) -> None:
 def test_directions_are_read_with_their_place(campaign: Campaign) -> None:
     scored_campaign(campaign)
     campaign.folder("trust").mkdir(exist_ok=True)
-    path = campaign.folder("trust") / DIRECTIONS
+    path = campaign.folder("trust") / "directions.csv"
     path.write_text("target,prefers\nTerm 0,stereotype\n", "utf-8")
     assert dataset_input(campaign_source(campaign)).directions == {"term 0": "stereotype"}
     path.write_text("target,prefers\nterm 0,yes\n", "utf-8")

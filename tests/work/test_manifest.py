@@ -34,7 +34,7 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_a_step_leaves_its_results_and_how_they_came_about(tmp_path: Path) -> None:
     folder = tmp_path / "3"
     assert read_manifest(folder).steps == {}  # never run
-    run = run_step(folder, "step", work, **STATE)
+    run = run_step(Results(folder), "step", work, **STATE)
     assert list(files(folder)) == ["deep/two.json", "manifest.json", "one.txt"]
     assert run == read_manifest(folder).steps["step"]
     assert (run.outputs["one.txt"], run.counts) == (ABC, {"in": 2, "out": 2})
@@ -55,7 +55,7 @@ def test_a_step_leaves_its_results_and_how_they_came_about(tmp_path: Path) -> No
 def test_any_change_makes_it_out_of_date(
     tmp_path: Path, change: dict[str, Any], names: list[str]
 ) -> None:
-    run_step(tmp_path, "step", work, **STATE)
+    run_step(Results(tmp_path), "step", work, **STATE)
     assert changed(tmp_path, **change) == names
 
 
@@ -64,7 +64,7 @@ def test_any_change_makes_it_out_of_date(
     [lambda p: p.unlink(), lambda p: p.write_bytes(b"abd"), lambda p: (p.unlink(), p.mkdir())],
 )
 def test_a_lost_or_damaged_result_makes_it_out_of_date(tmp_path: Path, harm: Any) -> None:
-    run_step(tmp_path, "step", work, **STATE)
+    run_step(Results(tmp_path), "step", work, **STATE)
     harm(tmp_path / "one.txt")
     assert changed(tmp_path) == [f"{tmp_path.name}/one.txt"]
 
@@ -83,12 +83,12 @@ def test_a_step_that_fails_leaves_the_last_results_and_nothing_hidden(tmp_path: 
         raise CurationError("no", "try again")
 
     with pytest.raises(ZeroDivisionError):
-        run_step(tmp_path, "step", failing, **STATE)
+        run_step(Results(tmp_path), "step", failing, **STATE)
     assert files(tmp_path) == {}
-    run_step(tmp_path, "step", work, **STATE)
+    run_step(Results(tmp_path), "step", work, **STATE)
     before = files(tmp_path)
     with fails("no"):
-        run_step(tmp_path, "step", refusing, **STATE)
+        run_step(Results(tmp_path), "step", refusing, **STATE)
     assert files(tmp_path) == before
 
 
@@ -104,9 +104,11 @@ def into_a_folder(results: Results, *, stops: bool = False) -> dict[str, int]:
 
 def test_a_folder_appears_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     with fails("no"):
-        run_step(tmp_path, "step", lambda results: into_a_folder(results, stops=True), **STATE)
+        run_step(
+            Results(tmp_path), "step", lambda results: into_a_folder(results, stops=True), **STATE
+        )
     assert list(tmp_path.iterdir()) == []
-    run = run_step(tmp_path, "step", into_a_folder, **STATE)
+    run = run_step(Results(tmp_path), "step", into_a_folder, **STATE)
     assert list(files(tmp_path)) == ["manifest.json", "v1/deep/two.txt", "v1/one.txt"]
     assert run.outputs == {"v1/deep/two.txt": ABC, "v1/one.txt": ABC}
     assert changed(tmp_path) == []
@@ -115,13 +117,13 @@ def test_a_folder_appears_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_a_folder_that_exists_only_gets_what_it_lacks(tmp_path: Path) -> None:
     (tmp_path / "v1").mkdir()
     (tmp_path / "v1" / "one.txt").write_bytes(b"mine")
-    run_step(tmp_path, "step", into_a_folder, **STATE)
+    run_step(Results(tmp_path), "step", into_a_folder, **STATE)
     assert files(tmp_path / "v1") == {"deep/two.txt": b"abc", "one.txt": b"mine"}
 
 
 def test_steps_share_a_folder(tmp_path: Path) -> None:
-    run_step(tmp_path, "b", work, **STATE)
-    run_step(tmp_path, "a", lambda results: {}, **STATE)
+    run_step(Results(tmp_path), "b", work, **STATE)
+    run_step(Results(tmp_path), "a", lambda results: {}, **STATE)
     assert list(read_manifest(tmp_path).steps) == ["a", "b"]
     assert changed(tmp_path, "b") == []
 
@@ -164,7 +166,7 @@ TEXT = "not a valid manifest: Input should be a valid string"
 def test_damage_names_step_and_field(
     tmp_path: Path, change: Callable[[Any], object], says: str
 ) -> None:
-    run_step(tmp_path, "one", work, **STATE)
+    run_step(Results(tmp_path), "one", work, **STATE)
     path = tmp_path / "manifest.json"
     content = json.loads(path.read_bytes())
     change(content)

@@ -47,9 +47,7 @@ from curation.rounds.folding.neutral import fold_neutral, is_neutral
 from curation.text.rules import same_text, stable_id
 from curation.work.engine import uncollected
 
-__all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "Rules", "fold", "lines"]
-
-ALGORITHM = 15
+__all__ = ["AnswerRow", "Folded", "LabelRow", "Rules", "fold", "lines"]
 
 
 class Folded(NamedTuple):

@@ -5,18 +5,18 @@
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign import FOLDERS, Campaign, Dataset
 from curation.files import CurationError, refuse_links
+from curation.records import Fields
 from curation.steps.pages import collecting
 from curation.steps.pages.collecting import Collected
 from curation.steps.source import open_source
 from curation.steps.status import Status
-from curation.steps.step import QUIET, Reporter, Step
+from curation.steps.step import QUIET, Out, Reporter, Step
 from curation.work.manifest import MANIFEST, Results, digests, read_manifest, run_step
 
 REPORT, STEP = "report.html", "pages"
@@ -45,43 +45,44 @@ def _write(made: Collected, results: Results, step: str, *, private: bool) -> di
 
 def pages_step(pipeline: Sequence[Step], status: Status | None = None) -> Step:
     """The step, which tells of all steps before it; ``status`` is their state if it is known."""
-    return Step(
-        STEP,
-        "the report",
-        lambda c: c.folder("pages"),
-        "pages.report",
-        partial(collecting.settings, pipeline=pipeline, private=False, status=status),
-        partial(_work, pipeline, private=False),
-        files=partial(collecting.inputs, private=False),
-    )
+    return _step(STEP, "the report", FOLDERS["pages"], pipeline, status, private=False)
 
 
-def private_step(pages: Step, pipeline: Sequence[Step]) -> Step:
+def private_step(pipeline: Sequence[Step]) -> Step:
     """The report with what is hidden. Only «curation pages build --private» makes it."""
-    return replace(
-        pages,
-        name="private",
-        folder=_private_folder,
-        settings=partial(collecting.settings, pipeline=pipeline, private=True),
-        files=partial(collecting.inputs, private=True),
-        work=partial(_work, pipeline, private=True),
+    place = f"{FOLDERS['pages']}/private"
+    return _step("private", "the report with what is hidden", place, pipeline, private=True)
+
+
+def _step(
+    name: str,
+    says: str,
+    folder: str,
+    pipeline: Sequence[Step],
+    status: Status | None = None,
+    *,
+    private: bool,
+) -> Step:
+    told: Dataset[Fields] = Dataset(
+        "what is told",
+        lambda campaign: (),
+        partial(collecting.told, pipeline=pipeline, private=private, status=status),
+        by_value=True,
     )
+    shown: Dataset[None] = Dataset(
+        "shown", partial(collecting.inputs, private=private), lambda campaign: None
+    )
+
+    def work(campaign: Campaign, out: Out) -> dict[str, int]:
+        made = collecting.collect(campaign, pipeline, out, private=private)
+        return _write(made, out, name, private=private)
+
+    settings = ("campaign.name", "campaign.language")
+    return Step(name, says, work, folder, 1, as_it_is=(told, shown), settings=settings, whole=True)
 
 
 def _private_folder(campaign: Campaign) -> Path:
     return campaign.folder("pages") / "private"
-
-
-def _work(
-    pipeline: Sequence[Step],
-    campaign: Campaign,
-    results: Results,
-    reporter: Reporter,
-    *,
-    private: bool,
-) -> dict[str, int]:
-    made = collecting.collect(campaign, pipeline, reporter, private=private)
-    return _write(made, results, "private" if private else STEP, private=private)
 
 
 def delete_private(campaign: Campaign) -> bool:
@@ -126,7 +127,7 @@ def build_gold(
     if private:  # git never adds it
         made.files[".gitignore"] = b"*\n"
     run = run_step(
-        to,
+        Results(to),
         STEP,
         lambda results: _write(made, results, STEP, private=private),
         algorithm=1,

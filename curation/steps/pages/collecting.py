@@ -21,7 +21,7 @@ from curation.records import Cat
 from curation.release.contents import FACTS, published
 from curation.steps.pages import made, scores, state, summary, terms
 from curation.steps.read import run_files
-from curation.steps.release import statement, versions
+from curation.steps.release import versions
 from curation.steps.release.history import History, texts_of
 from curation.steps.source import Source, campaign_source
 from curation.steps.status import NOT_YET, UP_TO_DATE, Status
@@ -93,7 +93,7 @@ def _is_public(campaign: Campaign, *, private: bool) -> bool:
     return not private and hides(campaign)
 
 
-def settings(
+def told(
     campaign: Campaign, *, pipeline: Sequence[Step], private: bool, status: Status | None = None
 ) -> dict[str, Any]:
     """What the report depends on besides files; the state of the campaign is one of these."""
@@ -107,8 +107,6 @@ def settings(
         told |= _numbers(campaign, hidden=True)
         shown = _shown(campaign, hidden=True).cats
     return {
-        "name": campaign.settings.campaign.name,
-        "language": campaign.settings.campaign.language,
         "hidden": hidden,
         "numbers": sha256(dump_json(told)).hexdigest(),
         "cats": sha256(repr(shown).encode()).hexdigest() if shown else "",
@@ -122,7 +120,7 @@ def inputs(campaign: Campaign, *, private: bool) -> list[Path]:
     manifest.
     """
     hidden = _is_public(campaign, private=private)
-    paths = [*results(campaign, hidden=hidden).values(), *statement.inputs(campaign)]
+    paths = [*results(campaign, hidden=hidden).values()]
     if not hidden:
         paths += made.inputs(campaign, hidden=False)
         paths += [campaign.folder("decisions") / "cats.jsonl", *run_files(campaign)]

@@ -17,7 +17,6 @@ from curation.rounds.progress import NOT_SHOWN
 from curation.steps.release import versions
 from curation.steps.rounds import round_files
 
-ALGORITHM = 1
 IMPORTED = "imported"  # the kind of a round that was not opened here
 SHOWN = 4  # the parts of a stage that are shown beside all others together
 _LABELLED = ("items.jsonl", "labels.jsonl", "rejected.jsonl")  # they have labels or intents

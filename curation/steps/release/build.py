@@ -6,19 +6,22 @@ folder, which appears as a whole.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import (
+    ANSWERED,
     ANSWERS,
     CATS,
     DECISIONS,
     ITEMS,
     LABELS,
     PEOPLE,
+    PLANNED,
+    PLANS,
     REJECTED,
+    STANDING,
     TERMS,
     TEXTS,
     Campaign,
@@ -29,7 +32,7 @@ from curation.records import Cat
 from curation.release.contents import FACTS, SPLITS, PublishedCat
 from curation.release.facts import Near
 from curation.release.seen import from_item
-from curation.release.texts.licences import OWN, check_given
+from curation.release.texts.licences import check_given
 from curation.scores.run_folder import has_runs
 from curation.steps.decisions import AGREEMENT_REPORT
 from curation.steps.measures import (
@@ -38,16 +41,17 @@ from curation.steps.measures import (
     SENTIMENT_SCORES,
     STATISTICS_REPORT,
 )
+from curation.steps.read import SCORES
 from curation.steps.release import collecting, hidden, statement, versions
 from curation.steps.release.collecting import ReleaseInputs
-from curation.steps.release.history import BuiltVersion, History
+from curation.steps.release.history import HIDE, BuiltVersion, History
 from curation.steps.rounds import licences
 from curation.steps.rounds.round_status import OWN_TEXTS
-from curation.steps.step import QUIET, Reporter, Step, run_steps
+from curation.steps.step import QUIET, Out, Reporter, run_steps, step
 from curation.steps.trust.report import TRUST_REPORT
 from curation.text.wording import amount, did_you_mean, some
 from curation.work.engine import uncollected
-from curation.work.manifest import Results, file_names
+from curation.work.manifest import file_names
 
 if TYPE_CHECKING:
     from curation.release.near import Pair
@@ -125,55 +129,25 @@ def _empty(cats: Iterable[Cat]) -> list[str]:
     ]
 
 
-def settings(campaign: Campaign, *, anonymous: bool = False) -> dict[str, Any]:
-    """What a release depends on."""
-    from curation.steps.release.quality import package_versions
-
-    settings = hidden.as_built(campaign).settings
-    return {
-        **settings.release.model_dump(),
-        "name": settings.campaign.name,
-        "language": settings.campaign.language,
-        "seed": settings.campaign.seed,
-        "dev": settings.split.dev,
-        "keep": settings.split.keep,
-        "warning": collecting.warning(campaign),
-        "decisions": settings.decisions.model_dump(),
-        "rounds": settings.rounds.model_dump(),
-        "sentiment": settings.measures.sentiment,
-        "packages": package_versions(campaign),
-        **({"anonymous": True} if anonymous else {}),
-    }
-
-
-def _files(campaign: Campaign) -> list[Path]:
-    """What a release reads beside datasets."""
-    own = (*statement.inputs(campaign), campaign.folder("release") / OWN)
-    return [*collecting.inputs(campaign), *versions.change_inputs(campaign), *own]
-
-
 @uncollected()
-def release(
-    campaign: Campaign, results: Results, reporter: Reporter, *, anonymous: bool = False
-) -> dict[str, int]:
+def _build(campaign: Campaign, out: Out, *, anonymous: bool = False) -> dict[str, int]:
     """Write the published folder, or the one for anonymous review."""
     from curation.release import build, differences
     from curation.release.anonymous import anonymous as anonymize
     from curation.release.anonymous import doubts, refusal, scan
     from curation.steps.release import quality
 
-    campaign = hidden.as_built(campaign)
     history = History(campaign)
     # Read all but runs, which take much memory.
     check_settings(campaign)
-    inputs = collecting.read_inputs(campaign, reporter, anonymous=anonymous)
+    inputs = collecting.read_inputs(campaign, out, anonymous=anonymous)
     # Check everything that forbids the release, before what takes long.
     check_content(inputs)
     first = versions.first_build(campaign, anonymous=anonymous)
     collecting.release_licence(inputs, first.date)
     whole, secrets = inputs.contents, inputs.secrets
     hidden.check_trust(history, inputs.facts.trust, whole)
-    contents, golds = hidden.hide(history, whole, results, reporter)
+    contents, golds = hidden.hide(history, whole, out, out)
     since = versions.changes(campaign, contents, whole if contents.sealed else None)
     versions.check_not_erased(campaign, anonymous=anonymous)
     counts = {
@@ -186,16 +160,16 @@ def release(
     }
     # Compute.
     why = inputs.facts.sentiment_why
-    scores = quality.read_scores(campaign, inputs.cats, why, reporter)
-    facts = collecting.facts(inputs, scores, first, reporter)
+    scores = quality.read_scores(campaign, inputs.cats, why, out)
+    facts = collecting.facts(inputs, scores, first, out)
     del inputs, scores  # CATs and runs take more memory than all that follows
-    facts = hidden.public_facts(history, facts, contents, golds, results, reporter)
+    facts = hidden.public_facts(history, facts, contents, golds, out, out)
     before = [place.name for place in versions.earlier(campaign)]
     near, _ = near_public(history, whole.cats, versions=before)
     del history, whole
     for place in near if contents.sealed else ():
         if place.cats:
-            reporter.warn(
+            out.warn(
                 f"{amount(place.cats, 'sealed CAT')} nearly repeat public CATs of {place.place}, "
                 "so their texts are known; «curation release near» lists them"
             )
@@ -203,9 +177,9 @@ def release(
     if anonymous:
         facts = anonymize(facts, secrets)
     # Write.
-    with reporter.stages() as tell:
+    with out.stages() as tell:
         errata_lines = differences.errata_text(since[1]).encode() if since else b""
-        staged = results.new_folder(versions.name(campaign, anonymous=anonymous))
+        staged = out.new_folder(versions.name(campaign, anonymous=anonymous))
         for path, data in build.files(contents, facts, errata_lines=errata_lines, tell=tell):
             (staged / path).parent.mkdir(parents=True, exist_ok=True)
             with writing(staged / path) as file:
@@ -216,41 +190,52 @@ def release(
         if error := refusal(places):
             raise error
         if text := doubts(places):
-            reporter.warn(text)
+            out.warn(text)
     versions.check_unchanged(campaign, staged, anonymous=anonymous)
     versions.record_build(campaign, first)
     models = {(row.model, row.rules) for row in facts.scores}
     return {**counts, "models": len(models), "open_questions": len(facts.open)}
 
 
-RELEASE = Step(
-    "release",
-    "the published folder",
-    lambda c: c.folder("release"),
-    "release.build",
-    settings,
-    release,
-    reads=(
+_DECLARED: dict[str, Any] = {
+    "folder": "release",
+    "version": 9,
+    "reads": (
         *(TERMS, ITEMS, LABELS, PEOPLE, ANSWERS, REJECTED, DECISIONS, AGREEMENT_REPORT, CATS),
         *(STATISTICS_REPORT, SENTIMENT_REPORT, SENTIMENT_SCORES, PITFALL_REPORT),
     ),
-    if_made=(TRUST_REPORT,),
-    as_it_is=(TEXTS, OWN_TEXTS),
-    files=_files,
-    blocked=versions.blocked,
-    delete=None,
-    fixed=versions.taken,
-)
-ANONYMOUS = replace(
-    RELEASE,
-    name="anonymous",
-    says="a folder for anonymous review",
-    settings=partial(settings, anonymous=True),
-    work=partial(release, anonymous=True),
+    "if_made": (TRUST_REPORT,),
+    "as_it_is": (
+        *(PLANS, PLANNED, ANSWERED, TEXTS, OWN_TEXTS, collecting.OWN_LICENCE),
+        *(statement.STATEMENT, SCORES, collecting.MEASURED_WITH, HIDE, versions.EARLIER),
+    ),
+    "history": (versions.BUILT, versions.ORDER, STANDING),
+    "settings": (
+        *("campaign", "split", "decisions", "rounds", "release.building"),
+        "measures.sentiment",
+    ),
+    "lasting": True,
+}
+
+
+@step("the published folder", blocked=versions.blocked, fixed=versions.taken, **_DECLARED)
+def release(campaign: Campaign, out: Out) -> dict[str, int]:
+    """Write the published folder."""
+    return _build(campaign, out)
+
+
+@step(
+    "a folder for anonymous review",
     blocked=partial(versions.blocked, anonymous=True),
     fixed=partial(versions.taken, anonymous=True),
+    **_DECLARED,
 )
-"""Not in ``STEPS``: only «curation release build --anonymous» runs it."""
+def anonymous(campaign: Campaign, out: Out) -> dict[str, int]:
+    """Write the folder for anonymous review. Only «curation release build --anonymous» runs it."""
+    return _build(campaign, out, anonymous=True)
+
+
+_STEPS = {False: release, True: anonymous}
 
 
 def near_public(
@@ -278,7 +263,7 @@ def near_public(
     from curation.release.near import AnyCat, near
 
     places: dict[str, Sequence[AnyCat]] = {"dev": [cat for cat in cats if cat.split == "dev"]}
-    hide, built = history.release.hide, {place.folder.name: place for place in history.built}
+    hide, built = history.hide, {place.folder.name: place for place in history.built}
     for name in versions:
         places[name] = [
             cat
@@ -330,19 +315,19 @@ def build_release(
     Raises:
         CurationError: it cannot be built; nothing was written.
     """
-    run = run_steps(campaign, ANONYMOUS if anonymous else RELEASE, reporter=reporter)
+    run = run_steps(campaign, _STEPS[anonymous], reporter=reporter)
     folder = versions.folder(campaign, anonymous=anonymous)
     asked = list(read_json(folder / FACTS).get("open", ()))
     where = campaign.relative(folder)
     then = _next(campaign, where, open_questions=len(asked), anonymous=anonymous)
-    rows = None if anonymous else _board_rows(hidden.as_built(campaign))
+    rows = None if anonymous else _board_rows(campaign)
     return MadeRelease(folder, file_names(folder), run.counts, asked, then, rows)
 
 
 def _board_rows(campaign: Campaign) -> int | None:
     facts, history = BuiltVersion(versions.folder(campaign)).facts, History(campaign)
     secret = history.hidden.get(facts.version) if facts else None  # None if it is revealed
-    if campaign.settings.release.hide != "labels" or facts is None or secret is None:
+    if history.hide != "labels" or facts is None or secret is None:
         return None
     near = any(hidden.nearly_the_same(history, facts.version, secret))  # no board opens it
     return 0 if near else hidden.board_rows(history, facts)

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.campaign import CATS, DECISIONS, ITEMS, LABELS, Campaign
+from curation.campaign import CATS, DECISIONS, ITEMS, LABELS, PLANNED, Campaign, Dataset
 from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, read_text
 from curation.formats.requirements import described
@@ -39,6 +40,7 @@ from curation.steps.rounds.round_status import OWN_TEXTS
 from curation.steps.source import FORM, campaign_source
 from curation.steps.step import Reporter
 from curation.text.item_form import names
+from curation.work.manifest import MANIFEST
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,8 +80,8 @@ def round_facts(
         CurationError: a file of a round is damaged.
     """
     answered_in = set(campaign.round_names()) - campaign.neutral_rounds.keys()
-    planned = {round.name: round for round in campaign.rounds}
-    names = [name for name in planned if name in answered_in]
+    planned = {each.name: each for each in campaign[PLANNED] if each.name in answered_in}
+    names = [*planned]
     names += sorted(answered_in - planned.keys())
     written: dict[str, list[Item]] = defaultdict(list)
     for item in items:
@@ -198,11 +200,39 @@ class ReleaseInputs:
     own_licence: str
 
 
-def inputs(campaign: Campaign) -> list[Path]:
-    """The files that contents and facts are read from, beside those of datasets."""
-    plans = (campaign.folder("rounds") / name / "round.json" for name in campaign.round_names())
-    opened = (path for path in plans if path.exists())
-    return [*opened, *licences.inputs(campaign), *read.run_files(campaign)]
+def _own_licence(campaign: Campaign) -> Path:
+    return campaign.folder("release") / OWN
+
+
+OWN_LICENCE = Dataset(
+    "own licence",
+    lambda campaign: [_own_licence(campaign)],
+    lambda c: read_text(_own_licence(c)) if _own_licence(c).exists() else "",
+)
+"""The text of the team's own licence; empty if there is none."""
+
+
+_MEASURED = ("statistics", "sentiment", "pitfalls")
+
+
+def _package_versions(campaign: Campaign) -> Mapping[str, str]:
+    steps = campaign.manifest(campaign.folder("measures")).steps
+    versions: dict[str, str] = {}
+    for name in _MEASURED:
+        known = steps[name].settings.get("versions") if name in steps else None
+        for package, version in (known if isinstance(known, Mapping) else {}).items():
+            if version is not None:
+                versions[str(package)] = str(version)
+    return MappingProxyType(dict(sorted(versions.items())))
+
+
+MEASURED_WITH: Dataset[Mapping[str, str]] = Dataset(
+    "packages of measures",
+    lambda campaign: [campaign.folder("measures") / MANIFEST],
+    _package_versions,
+    by_value=True,
+)
+"""The versions of the packages that the measures were computed with."""
 
 
 def warning(campaign: Campaign) -> str:
@@ -223,7 +253,7 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
             not allow it; or a file of the campaign is damaged.
     """
     from curation.release import data_files
-    from curation.steps.release.quality import package_versions, read_measured
+    from curation.steps.release.quality import read_measured
 
     # Items, all labels and CATs are never in memory together.
     campaign.forget(CATS, DECISIONS)
@@ -260,7 +290,7 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
     not_kept = Counter(str(decision.reason) for decision in decisions if not decision.kept)
     del decisions
     campaign.forget(DECISIONS)
-    statement, own = team.read_statement(campaign), campaign.folder("release") / OWN
+    statement = team.read_statement(campaign)
     tiers = Counter(str(cat.tier or _UNKNOWN) for cat in cats)
     translated = sum(cat.target_original is not None for cat in cats)
     rules = settings.decisions.model_dump(mode="json", exclude={"leave_out"})
@@ -293,13 +323,13 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
         seed=settings.campaign.seed,
         dev=settings.split.dev,
         keep=settings.split.keep,
-        versions=package_versions(campaign),
+        versions=dict(campaign[MEASURED_WITH]),
         **read_measured(campaign),
     )
     return ReleaseInputs(
         *(settings, cats, made, known, *counts),
         secrets=team.secrets(campaign, statement) if anonymous else [],
-        own_licence=read_text(own) if own.exists() else "",
+        own_licence=campaign[OWN_LICENCE],
     )
 
 

@@ -29,7 +29,7 @@ from curation.records import KINDS, Cat, Kind, Rejection, SplitName
 from curation.release import data_files, harness_files
 from curation.release.contents import SPLITS, Contents, published
 from curation.release.harness_files import Labels, Mangled
-from curation.steps.decisions import SPLIT
+from curation.steps import decisions
 from curation.steps.read import read_counted
 from curation.steps.release import hidden
 from curation.steps.source import Source, open_source
@@ -100,7 +100,7 @@ def export(
     else:
         opened = campaign if isinstance(campaign, Campaign) else open_campaign(campaign)
         with opened.lock():
-            run_steps(opened, SPLIT, reporter=reporter)
+            run_steps(opened, decisions.split, reporter=reporter)
             source, every = open_source(opened), read_counted(opened, opened.items).labels
             labels = _contents(source.cats, data_files.annotations(source.cats, every)).labels()
         hidden.warn_of_export(opened, {cat.id for cat in source.cats}, reporter)

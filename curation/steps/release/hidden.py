@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from curation.campaign import SETTINGS, Campaign, open_campaign
@@ -24,7 +23,7 @@ from curation.steps.release.history import (
     texts_of,
     values_of,
 )
-from curation.steps.release.versions import ANONYMOUS, REVEALED
+from curation.steps.release.versions import REVEALED
 from curation.steps.step import Reporter
 from curation.text.wording import amount, some
 from curation.work.manifest import Results
@@ -139,12 +138,6 @@ CODES = (IN_VAIN, PUBLISHED)
 _SHOWN = 3  # CATs that an error names
 
 
-def with_hide(campaign: Campaign, level: Hide) -> Campaign:
-    """The campaign as if ``hide`` in ``[release]`` were this level."""
-    release = campaign.settings.release.model_copy(update={"hide": level})
-    return replace(campaign, settings=campaign.settings.model_copy(update={"release": release}))
-
-
 def set_hide(campaign: Campaign, level: Hide, reporter: Reporter) -> Campaign:
     """Write ``hide`` into ``campaign.toml``, so that no later command publishes what it hides.
 
@@ -160,23 +153,7 @@ def set_hide(campaign: Campaign, level: Hide, reporter: Reporter) -> Campaign:
     if campaign.settings.release.hide != level:
         write_setting(campaign.root / SETTINGS, "release", "hide", level)
         reporter.note(f'{SETTINGS}: hide = "{level}" in [release], for later commands, too')
-    return with_hide(campaign, level)
-
-
-def as_built(campaign: Campaign) -> Campaign:
-    """The campaign, with the test set hidden if the version that it names was built so.
-
-    A built version is never rewritten, so it stays hidden, also if ``hide`` was removed since. If
-    ``hide`` names another level, the build is an error.
-    """
-    version = campaign.settings.release.version
-    built = [
-        BuiltVersion(campaign.folder("release") / f"{version}{end}") for end in ("", ANONYMOUS)
-    ]
-    is_built = any(place.folder.is_dir() for place in built)
-    if campaign.settings.release.hide or not (gold_file(campaign, version).is_file() and is_built):
-        return campaign
-    return with_hide(campaign, "all" if any(place.is_sealed for place in built) else "labels")
+    return campaign.reload()
 
 
 def hide(
@@ -209,7 +186,7 @@ def hide(
             allow it.
     """
     release = history.release
-    if not release.hide:
+    if not history.hide:
         check_published(history, contents.cats)
         return contents, []
     cats, public = contents.part("test"), contents.part("dev")
@@ -218,17 +195,17 @@ def hide(
             "there are no test CATs to hide",
             'set hide = "" in [release], or collect CATs on more terms for test',
         )
-    if release.hide == "all" and not public:
+    if history.hide == "all" and not public:
         raise CurationError(
             "there are no dev CATs, so a release without the test CATs would be empty",
             'set hide = "labels" in [release], or set dev in [split]',
         )
     check_published(history, public)
-    check_published(history, cats, release.hide)
-    path, is_sealed = gold_file(history.campaign, release.version), release.hide == "all"
+    check_published(history, cats, history.hide)
+    path, is_sealed = gold_file(history.campaign, release.version), history.hide == "all"
     if path.exists():
         golds = history.golds(release.version)
-        _check_same(path, release.hide, cats, golds)
+        _check_same(path, history.hide, cats, golds)
     else:
         _check_not_lost(history, path)
         _check_in_vain(history, cats, reporter)
@@ -246,7 +223,7 @@ def check_trust(history: History, trust: TrustFacts | None, contents: Contents) 
     Raises:
         CurationError: it does.
     """
-    text = trust.model_dump_json() if trust and history.release.hide else ""
+    text = trust.model_dump_json() if trust and history.hide else ""
     if named := [cat.id for cat in contents.part("test") if f'"{cat.id}"' in text]:
         raise CurationError(
             f"6-trust/report.json names {amount(len(named), 'CAT')} whose gold labels are to be "
@@ -274,7 +251,7 @@ def public_facts(
         results: where the ledger of published values is staged.
         reporter: where it warns that numbers are left out.
     """
-    if not history.release.hide:
+    if not history.hide:
         return facts
     if contents.sealed:
         return numbers.sealed_facts(facts, contents)

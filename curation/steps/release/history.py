@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 from pydantic import ValidationError
 
-from curation.campaign import Campaign
+from curation.campaign import Campaign, Dataset
 from curation.files import CurationError, read_bytes, read_json, read_records
 from curation.release.contents import FACTS, SEALED, PublishedCat
 from curation.release.facts import Facts
@@ -17,7 +17,7 @@ from curation.release.hidden import numbers
 from curation.release.hidden.commitments import HiddenGold, holds, texts
 from curation.release.hidden.numbers import GivenOut
 from curation.release.seen import Form, Seen
-from curation.settings import ReleaseSettings
+from curation.settings import Hide, ReleaseSettings
 from curation.steps.release.versions import ANONYMOUS, REVEALED, built_versions
 
 LEDGER = "given-out.jsonl"
@@ -101,6 +101,33 @@ class BuiltVersion:
         return Facts.model_validate(read_json(path)) if path.is_file() else None
 
 
+def _named_versions(campaign: Campaign) -> list[BuiltVersion]:
+    version = campaign.settings.release.version
+    return [BuiltVersion(campaign.folder("release") / f"{version}{e}") for e in ("", ANONYMOUS)]
+
+
+def _hide_files(campaign: Campaign) -> list[Path]:
+    built = [place.folder for place in _named_versions(campaign)]
+    gold = gold_file(campaign, campaign.settings.release.version)
+    return [gold, *built, *(folder / SEALED for folder in built)]
+
+
+def _read_hide(campaign: Campaign) -> Hide:
+    release, built = campaign.settings.release, _named_versions(campaign)
+    is_built = any(place.folder.is_dir() for place in built)
+    if release.hide or not (is_built and gold_file(campaign, release.version).is_file()):
+        return release.hide
+    return "all" if any(place.is_sealed for place in built) else "labels"
+
+
+HIDE: Dataset[Hide] = Dataset("hide", _hide_files, _read_hide, by_value=True)
+"""What is hidden of the version that the settings name: what ``hide`` says, or how it was built.
+
+A built version is never rewritten, so it stays hidden, also if ``hide`` was removed since. If
+``hide`` names another level, the build is an error.
+"""
+
+
 @dataclass
 class History:
     """What was hidden, published and given out before, read once and only if it is asked for.
@@ -114,8 +141,13 @@ class History:
 
     @property
     def release(self) -> ReleaseSettings:
-        """The settings in ``[release]``."""
+        """The settings in ``[release]``; ``hide`` is what is hidden of this version."""
         return self.campaign.settings.release
+
+    @property
+    def hide(self) -> Hide:
+        """What is hidden of the version that the settings name."""
+        return self.campaign[HIDE]
 
     @cached_property
     def files(self) -> dict[str, Path]:

@@ -52,19 +52,6 @@ if TYPE_CHECKING:
 _NAMES = {VADER: "VADER"}
 P = TypeVar("P", bound=Part)
 T = TypeVar("T")
-_MEASURED = ("statistics", "sentiment", "pitfalls")
-
-
-def package_versions(campaign: Campaign) -> dict[str, str]:
-    """The versions of the packages that the measures were computed with."""
-    steps = campaign.manifest(campaign.folder("measures")).steps
-    versions: dict[str, str] = {}
-    for name in _MEASURED:
-        known = steps[name].settings.get("versions") if name in steps else None
-        for package, version in (known if isinstance(known, Mapping) else {}).items():
-            if version is not None:
-                versions[str(package)] = str(version)
-    return dict(sorted(versions.items()))
 
 
 def read_measured(campaign: Campaign) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from curation.formats.toml_files import read_form, write_form
 from curation.release.facts import Statement
 from curation.release.texts import questions
 from curation.release.texts.questions import BY_KEY, Question, open_keys
-from curation.steps.rounds.round_status import OWN_TEXTS, own_texts
+from curation.steps.rounds.round_status import OWN_TEXTS
 
 NAME = "statement.toml"
 _WHO = ("institution", "ethics", "contact")  # keys in [study] that say who carries out the study
@@ -25,12 +25,9 @@ STATEMENT: Dataset[Statement] = Dataset(
     "statement",
     lambda campaign: [place(campaign)],
     lambda campaign: questions.read_statement(place(campaign)),
+    by_value=True,
 )
-
-
-def inputs(campaign: Campaign) -> list[Path]:
-    """What the answers depend on; a file without any answer counts as a missing one."""
-    return [*([place(campaign)] if _has_answers(campaign) else ()), own_texts(campaign)]
+"""What the team says; a file without any answer counts as a missing one."""
 
 
 def read_statement(campaign: Campaign) -> Statement:

@@ -374,7 +374,7 @@ def earlier(campaign: Campaign) -> list[Path]:
     own = campaign.settings.release.version
     ends = (ANONYMOUS, REVEALED)
     folders = {p.name: p for p in built_versions(campaign) if not p.name.endswith(ends)}
-    built = [*campaign[_ORDER]]
+    built = [*campaign[ORDER]]
     below = [name for name in folders if name not in built and natural(name) < natural(own)]
     if own in built:
         built = built[: built.index(own)]
@@ -409,14 +409,17 @@ def _first_built(campaign: Campaign) -> tuple[str, ...]:
     return tuple(str(row.get("version")) for row in rows)
 
 
-_ORDER = Dataset("versions", lambda campaign: [first_builds_file(campaign)], _first_built)
+ORDER = Dataset("versions", lambda campaign: [first_builds_file(campaign)], _first_built)
 """The versions in the order of their first builds; folders say which of them are anonymous."""
 
 
-def change_inputs(campaign: Campaign) -> list[Path]:
-    """The data files of the versions before: a release depends on them."""
+def _earlier_files(campaign: Campaign) -> list[Path]:
     folders = ((*data_files(each), each / TERMS, each / SEALED) for each in earlier(campaign))
     return [path for paths in folders for path in paths if path.is_file()]
+
+
+EARLIER = Dataset("earlier versions", _earlier_files, lambda campaign: tuple(earlier(campaign)))
+"""The folders of the versions before the one that the settings name, oldest first."""
 
 
 def changes(

@@ -3,17 +3,20 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from curation.campaign import (
+    ANSWERED,
     ANSWERS,
     CHECKS,
+    CONSENTS,
     CORRECTIONS,
     FLAGS,
     ITEM_PITFALLS,
     ITEMS,
     LABELS,
     PEOPLE,
+    PLANS,
     REJECTED,
     TASKS,
     TERMS,
@@ -26,51 +29,50 @@ from curation.records import KINDS, Correction, Pitfall
 from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.parsed import Consented, ParsedAnswer
+from curation.settings import FIELDS
 from curation.steps import read, terms
-from curation.steps.read import OWN_WORDS, RAW, word_packages
+from curation.steps.read import KEY, OUT, OWN_WORDS, RAW, word_packages
 from curation.steps.rounds import round_files
 from curation.steps.rounds.round_status import caps_of
-from curation.steps.step import QUIET, Reporter, Step, declare, run_steps
-from curation.steps.terms import SELECT
-from curation.text.rules import WORK, Caps, Work, grouped
+from curation.steps.step import QUIET, Out, Reporter, run_steps, step
+from curation.text.rules import WORK, grouped
 from curation.text.wording import amount
-from curation.work.manifest import SEGMENTS, Results
+from curation.work.manifest import SEGMENTS
 
 if TYPE_CHECKING:
     from curation.rounds.folding.fold import Folded
 
 
-FORM = {"name_target", "blank_alone"}  # settings that let items in
-
-
-def pitfall_settings(campaign: Campaign) -> dict[str, Any]:
-    """What the checks of items depend on."""
-    return {
-        "language": campaign.settings.campaign.language,
-        **campaign.settings.rounds.model_dump(include=FORM),
-        "versions": word_packages(campaign),
-    }
-
-
-def check_items(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
+@step(
+    "known pitfalls of items, as they come in",
+    folder="rounds",
+    version=6,
+    makes=(ITEM_PITFALLS,),
+    reads=(TERMS, ITEMS),
+    as_it_is=(OWN_WORDS, ANSWERED),
+    settings=("campaign.language", "rounds.form"),
+    packages=word_packages,
+    applies=read.raw_is_here,
+)
+def item_pitfalls(campaign: Campaign, out: Out) -> dict[str, int]:
     """Check the form and the words of every item that was let in."""
     from curation.checks import answers
 
     items = campaign.items
     by_round: dict[str, list[Pitfall]] = {round: [] for round in campaign.round_names()}
     round_of = {item.id: item.round for item in items}
-    with reporter.tracked("checking items", len(items)) as advance:
+    with out.tracked("checking items", len(items)) as advance:
         for pitfall in answers.pitfalls(
             items,
             read.terms_of(campaign, items),
             language=campaign.settings.campaign.language,
             own=campaign[OWN_WORDS],
-            **campaign.settings.rounds.model_dump(include=FORM),
+            **campaign.settings.rounds.model_dump(include={*FIELDS["rounds.form"]}),
             tell=advance,
         ):
             by_round[round_of[pitfall.item or ""]].append(pitfall)
     for round, pitfalls in by_round.items():
-        results.records(f"{round}/pitfalls.jsonl", pitfalls, private=True)
+        out.records(f"{round}/pitfalls.jsonl", pitfalls, private=True)
     every = [pitfall for pitfalls in by_round.values() for pitfall in pitfalls]
     hit = len({pitfall.item for pitfall in every})
     return {"items": len(items), "items_with_pitfalls": hit, "pitfalls": len(every)}
@@ -90,43 +92,44 @@ def describe_pitfalls(pitfalls: Sequence[Pitfall], round: str, items: int) -> st
     )
 
 
-LETTING_IN = {
-    *("consent", "write_seconds", "label_seconds", "near"),
-    *("name_target", "blank_alone", "keep_deleted", "accept_times"),
-}
-"""The settings of [rounds] that decide, with the caps, which answers are let in.
-
-The others plan rounds.
-"""
-
-
-def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
+@step(
+    "items and labels from raw answers",
+    folder="rounds",
+    version=15,
+    makes=(ITEMS, LABELS, ANSWERS, REJECTED, FLAGS, CHECKS, TYPING, PEOPLE),
+    reads=(TERMS,),
+    as_it_is=(RAW, TASKS, TEXTS, PLANS, ANSWERED, CONSENTS, OUT, CORRECTIONS, KEY),
+    settings=("campaign.language", "domains.names", "rounds.letting_in", "rounds.caps"),
+    blocked=read.no_answers,
+    applies=read.raw_is_here,
+    lasting=True,
+)
+def answers(campaign: Campaign, out: Out) -> dict[str, int]:
     """Fold the raw answers of all rounds into items, labels, reviews and rejections."""
     from curation.rounds.folding import fold as stage
 
     rounds = campaign.round_names()
-    planned = {r.name: r for r in campaign.rounds}
-    out = people.out(campaign.standing)
-    folded, read_answers = folded_answers(campaign, out, reporter)
+    planned = campaign[PLANS]
+    folded, read_answers = folded_answers(campaign, campaign[OUT], out)
     for round in rounds:
         items = (item for item in folded.items if item.round == round)
-        results.records(f"{round}/items.jsonl", items, private=True)
+        out.records(f"{round}/items.jsonl", items, private=True)
         labels = (row for row in folded.labels if row.round == round)
-        results.lines(f"{round}/labels.jsonl", stage.lines(labels))
+        out.lines(f"{round}/labels.jsonl", stage.lines(labels))
         rejected = folded.rejections.get(round, [])
-        results.records(f"{round}/rejected.jsonl", rejected, private=True)
+        out.records(f"{round}/rejected.jsonl", rejected, private=True)
         if round in planned:
-            results.lines(f"{round}/answers.jsonl", stage.lines(folded.answers.get(round, [])))
-            results.records(f"{round}/flags.jsonl", (f for f in folded.flags if f.round == round))
+            out.lines(f"{round}/answers.jsonl", stage.lines(folded.answers.get(round, [])))
+            out.records(f"{round}/flags.jsonl", (f for f in folded.flags if f.round == round))
         if round in planned and planned[round].kind == "review":
             reviews = (r for r in folded.reviews if r.round == round)
-            results.records(f"{round}/reviews.jsonl", reviews)
+            out.records(f"{round}/reviews.jsonl", reviews)
         if round in planned and planned[round].kind in KINDS:
-            results.records(f"{round}/typing.jsonl", folded.typing.get(round, []), private=True)
+            out.records(f"{round}/typing.jsonl", folded.typing.get(round, []), private=True)
         if round in planned and planned[round].kind == "validation":
-            results.records(f"{round}/checks.jsonl", folded.checks.get(round, []), private=True)
-    results.records("people.jsonl", folded.people, private=True)
-    results.json(SEGMENTS, campaign.digests(campaign[RAW]))
+            out.records(f"{round}/checks.jsonl", folded.checks.get(round, []), private=True)
+    out.records("people.jsonl", folded.people, private=True)
+    out.json(SEGMENTS, campaign.digests(campaign[RAW]))
     apart = campaign.neutral_rounds
     return {
         "answers": read_answers,
@@ -159,8 +162,8 @@ def folded_answers(
 
     rounds, settings = campaign.round_names(), campaign.settings
     total = sum(count_lines(path) for path in campaign[RAW])
-    planned = {r.name: r for r in campaign.rounds}
-    seen, versions = Counter[str](), round_files.consents(campaign)
+    planned = campaign[PLANS]
+    seen, versions = Counter[str](), campaign[CONSENTS]
 
     def parsed_answers() -> Iterator[tuple[str, ParsedAnswer]]:
         for round in rounds:
@@ -192,68 +195,15 @@ def folded_answers(
         near=partial(content.near, likeness=settings.rounds.near),
         meta=partial(content.meta_text, patterns=patterns),
         standing=out,
-        caps=_caps(campaign),
+        caps={work: caps_of(settings.rounds, work) for work in WORK.values()},
         corrections=grouped((each.item, each) for each in corrections),
         opened={r.name: r.opened_at for r in planned.values() if r.opened_at},
-        **settings.rounds.model_dump(include=LETTING_IN - {"near"}),
+        **settings.rounds.model_dump(include={*FIELDS["rounds.letting_in"]} - {"near"}),
     )
-    pseudonym = people.pseudonyms(people.read_key(settings.campaign.id))
+    pseudonym = people.pseudonyms(campaign[KEY])
     with reporter.tracked("reading answers", total) as advance:
         folded = stage.fold(parsed_answers(), rules, pseudonym)
     return folded, seen.total()
-
-
-def settings(campaign: Campaign) -> dict[str, Any]:
-    """What items and labels depend on."""
-    settings = campaign.settings
-    return {
-        **settings.rounds.model_dump(include=LETTING_IN),
-        "caps": {work: caps._asdict() for work, caps in _caps(campaign).items()},
-        "language": settings.campaign.language,
-        "domains": tuple(settings.domains),
-        "key": _key_fingerprint(campaign),
-        **round_files.what_counts(campaign),
-    }
-
-
-def _caps(campaign: Campaign) -> dict[Work, Caps]:
-    return {work: caps_of(campaign.settings.rounds, work) for work in WORK.values()}
-
-
-def _key_fingerprint(campaign: Campaign) -> str:
-    return people.fingerprint(people.read_key(campaign.settings.campaign.id))
-
-
-FOLD = declare(
-    Step(
-        "answers",
-        "items and labels from raw answers",
-        lambda c: c.folder("rounds"),
-        "rounds.folding.fold",
-        settings,
-        fold,
-        makes=(ITEMS, LABELS, ANSWERS, REJECTED, FLAGS, CHECKS, TYPING, PEOPLE),
-        reads=(TERMS,),
-        as_it_is=(RAW, TASKS, TEXTS, CORRECTIONS),
-        blocked=read.no_answers,
-        applies=read.raw_is_here,
-        delete=None,
-    )
-)
-CHECK_ITEMS = declare(
-    Step(
-        "item_pitfalls",
-        "known pitfalls of items, as they come in",
-        lambda c: c.folder("rounds"),
-        "checks.answers",
-        pitfall_settings,
-        check_items,
-        makes=(ITEM_PITFALLS,),
-        reads=(TERMS, ITEMS),
-        as_it_is=(OWN_WORDS,),
-        applies=read.raw_is_here,
-    )
-)
 
 
 def fold_answers(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
@@ -263,5 +213,5 @@ def fold_answers(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
     Call it only under the campaign's lock.
     """
     if campaign.round_names():
-        last = CHECK_ITEMS if read.raw_files(campaign) else SELECT
+        last = item_pitfalls if read.raw_files(campaign) else terms.select
         run_steps(campaign, last, reporter=reporter)

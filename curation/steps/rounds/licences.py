@@ -5,11 +5,10 @@ such a text, such as published answers, are not compared: only the team knows th
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, read_json
+from curation.files import CurationError
 from curation.rounds.pages import consent_text, consent_version
 from curation.steps.step import Reporter
 from curation.text.rules import licence_name
@@ -24,11 +23,6 @@ class Agreed(NamedTuple):
     licence: str
     people: set[str]
     rounds: set[str]
-
-
-def inputs(campaign: Campaign) -> list[Path]:
-    """The texts of all rounds: their consent texts name a licence."""
-    return sorted(campaign.folder("rounds").glob("*/texts.json"))
 
 
 def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agreed]:
@@ -125,16 +119,19 @@ def _rounds(names: set[str]) -> str:
 def _named(campaign: Campaign) -> tuple[dict[str, str], dict[str, str]]:
     """The licence that a consent text names: by round, and by version of the text."""
     of_round, of_version = {}, {}
-    for path in inputs(campaign):
-        texts: Mapping[str, Any] = read_json(path)
+    for name in campaign.round_names():
+        texts = campaign.texts[name]
+        if texts is None:
+            continue
         try:
             licence = _licence(texts)
             of_version[consent_version(dict(texts))] = licence
         except (AttributeError, KeyError, TypeError, ValueError):
+            path = campaign.folder("rounds") / name / "texts.json"
             raise CurationError(
                 f"{path}: not the texts of a round", "put the file back as it was"
             ) from None
-        of_round[path.parent.name] = licence
+        of_round[name] = licence
     return of_round, of_version
 
 

@@ -1,15 +1,13 @@
 """A round's own files in a campaign: ``round.json``, tasks, what was asked for, answers."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import orjson
 from pydantic import ValidationError
 
-from curation.campaign import Campaign, of_round
+from curation.campaign import PLANS, Campaign, of_round
 from curation.files import (
     CurationError,
     dump_json,
@@ -68,10 +66,10 @@ def is_pilot(name: str) -> bool:
 
 
 def left_out_pilots(campaign: Campaign) -> set[str]:
-    """Names of the pilots, whose items do not become CATs; none if the settings ask for them."""
+    """Names of the pilots with answers, whose items become no CATs unless the settings say so."""
     if campaign.settings.decisions.pilots:
         return set()
-    return {round.name for round in campaign.rounds if round.pilot}
+    return {name for name, plan in campaign[PLANS].items() if plan.pilot}
 
 
 def write_round(campaign: Campaign, round: Round) -> None:
@@ -107,24 +105,6 @@ def open_rounds(campaign: Campaign, name: str | None, *, only: bool = False) -> 
     """
     live = [] if name or only else [each for each in campaign.rounds if each.state != "closed"]
     return live or [the_round(campaign, name)]
-
-
-def what_counts(campaign: Campaign) -> dict[str, Any]:
-    """What decides which answers count, besides tasks and settings; for the manifest.
-
-    People's standing is only given as a digest, because others read manifests.
-    """
-    from curation.rounds.people import out
-
-    standing = orjson.dumps(out(campaign.standing), option=orjson.OPT_SORT_KEYS)
-    names = set(campaign.round_names())
-    rounds = [round for round in campaign.rounds if round.name in names]
-    return {
-        "kinds": {round.name: round.kind for round in rounds},
-        "opened": {round.name: round.opened_at for round in rounds},
-        "consents": sorted(consents(campaign)),
-        "standing": hashlib.sha256(standing).hexdigest()[:16],
-    }
 
 
 def write_tasks(campaign: Campaign, name: str, tasks: list[Task]) -> None:
@@ -189,11 +169,6 @@ def refusals(campaign: Campaign) -> Refusals:
 def new_refusals(campaign: Campaign, before: Refusals) -> Counter[str]:
     """By reason code, how many answers were refused since ``refusals`` gave ``before``."""
     return Counter(code for code, _ in (refusals(campaign) - before).elements())
-
-
-def consents(campaign: Campaign) -> set[str]:
-    """The versions of the consent text that this campaign's rounds have shown."""
-    return {round.consent for round in campaign.rounds}
 
 
 def standing_file(campaign: Campaign) -> Path:

@@ -33,11 +33,11 @@ from curation.rounds.platforms.interface import Demand, Published
 from curation.settings import DecisionSettings
 from curation.steps import read, terms
 from curation.steps import terms as term_files
-from curation.steps.rounds import licences, round_files, round_status
-from curation.steps.rounds.fold import CHECK_ITEMS, FOLD, fold_answers
+from curation.steps.rounds import fold, licences, round_files, round_status
+from curation.steps.rounds.fold import fold_answers
 from curation.steps.rounds.round_status import DEFAULT, open_platform, platform_name, warn_of_caps
 from curation.steps.step import QUIET, Reporter, current, run_steps
-from curation.steps.terms import SELECT, domains_without_terms, no_terms, register_terms
+from curation.steps.terms import domains_without_terms, no_terms, register_terms
 from curation.terms.edits import ALIASES, COLUMNS
 from curation.text.rules import WORK, Votes, decide
 from curation.text.times import now
@@ -95,7 +95,9 @@ def plan_round(
     people.make_key(settings.campaign.id)
     has_answers = bool(campaign.round_names())
     on_items = kind in ("validation", "neutral")
-    run_steps(campaign, FOLD if on_items and has_answers else SELECT, reporter=reporter)
+    run_steps(
+        campaign, fold.answers if on_items and has_answers else term_files.select, reporter=reporter
+    )
     chosen = _terms(campaign, domains, terms)
     empty = [] if on_items or terms else domains_without_terms(campaign)
     for domain in empty:
@@ -114,7 +116,9 @@ def plan_round(
     if kind != "review":  # a term that people write about keeps its id, whatever happens later
         pairs = iter([(task.domain, task.target) for task in tasks])
         register_terms(campaign, term_files.selection(campaign), pairs, known_only=True)
-        run_steps(campaign, CHECK_ITEMS if has_answers else SELECT, reporter=reporter)
+        run_steps(
+            campaign, fold.item_pitfalls if has_answers else term_files.select, reporter=reporter
+        )
     round = Round(
         name=name,
         kind=kind,
@@ -732,12 +736,12 @@ def refresh_status(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
 
     Takes the campaign's lock, if there is something to do. If it cannot be done, a warning says so.
     """
-    steps = [SELECT, FOLD] if campaign.round_names() else [SELECT]
+    steps = [term_files.select, fold.answers] if campaign.round_names() else [term_files.select]
     try:
         if all(current(campaign, step) for step in steps):
             return
         with campaign.lock():
-            run_steps(campaign, SELECT, reporter=reporter)
+            run_steps(campaign, term_files.select, reporter=reporter)
             fold_answers(campaign, reporter=reporter)
     except CurationError as error:
         reporter.warn(

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign import CONSENTS, Campaign
 from curation.files import CurationError, read_bytes, read_text, sweep_beside, writing
 from curation.formats.table_words import Words
 from curation.formats.tables import csv_text, listed
@@ -450,7 +450,7 @@ def _deliver(
         unused_columns,
     )
 
-    versions = round_files.consents(campaign)
+    versions = campaign[CONSENTS]
     if consent and consent not in versions:
         raise CurationError(
             f"no round here has shown a consent text of version {consent!r}",

@@ -40,7 +40,8 @@ from curation.scores.runs import Run, digests, folder_name, found_runs, model_of
 from curation.scores.sizes import read_sizes
 from curation.scores.terms import Agreement, published_agreement
 from curation.stats.metrics import Ties, of_one_kind
-from curation.steps.decisions import AGREEMENT, FILTER, agreement_report, flag_counts
+from curation.steps import decisions
+from curation.steps.decisions import agreement_report, flag_counts
 from curation.steps.read import read_counted
 from curation.steps.scores.runs import (
     common_runs,
@@ -261,7 +262,7 @@ def read_agreement(source: Source) -> dict[str, Agreement]:
 
 def _terms_of_campaign(campaign: Campaign) -> "list[TermAgreement]":
     """The rows of terms of ``agreement.json``, for the decisions that the campaign has now."""
-    if current(campaign, FILTER) and not current(campaign, AGREEMENT):
+    if current(campaign, decisions.filter) and not current(campaign, decisions.agreement):
         return list(agreement_report(campaign, measures=(), by=())["terms"])
     path = campaign.folder("decisions") / "agreement.json"
     return list(read_json(path)["terms"]) if path.exists() else []

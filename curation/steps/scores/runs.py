@@ -20,8 +20,8 @@ from curation.scores.published import Printed, models
 from curation.scores.runs import Run
 from curation.stats.artefacts import artefacts
 from curation.stats.metrics import Ties, comparisons, of_one_kind, results
-from curation.steps.decisions import SPLIT
-from curation.steps.measures import SENTIMENT, VADER
+from curation.steps import decisions, measures
+from curation.steps.measures import VADER
 from curation.steps.source import Source
 from curation.steps.step import QUIET, Reporter, Step, current, last_run, with_needs
 from curation.text.wording import amount
@@ -376,7 +376,7 @@ def warn_if_outdated(source: Source, reporter: Reporter) -> None:
 
     Commands that compare models do not run steps, and so they read the CATs as they are.
     """
-    if source.campaign and not is_up_to_date(source.campaign, SPLIT):
+    if source.campaign and not is_up_to_date(source.campaign, decisions.split):
         reporter.warn(
             f"{source.campaign.folder('decisions') / 'cats.jsonl'}: the CATs are out of date: run "
             "«curation run», then score the models again"
@@ -427,7 +427,7 @@ def baselines(
     if source.campaign and not sentiment and source.campaign.settings.measures.sentiment != VADER:
         kept = source.campaign.folder("measures") / "sentiment_scores.json"
         sentiment = kept if kept.exists() else None
-        if sentiment and not is_up_to_date(source.campaign, SENTIMENT):
+        if sentiment and not is_up_to_date(source.campaign, measures.sentiment):
             raise CurationError(
                 f"{kept}: the sentiment of the sentences is out of date",
                 "run «curation measures sentiment», or give a file with --sentiment",

@@ -24,7 +24,7 @@ from curation.steps.read import stopped_early
 from curation.steps.scores.runs import current_runs, read_runs, read_sentiment
 from curation.steps.source import Source
 from curation.steps.step import QUIET, Reporter
-from curation.steps.trust.files import TrustRun, read_directions
+from curation.steps.trust.files import DIRECTED, TrustRun
 from curation.text.wording import amount
 from curation.text.words import NotCheckedError, Sentiment
 from curation.trust.groups import Groups
@@ -93,7 +93,7 @@ def dataset_input(
         unigram=total,
         pitfalls=_pitfalls(source, reporter) if campaign or pitfalls else None,
         tables=groups or {},
-        directions=read_directions(campaign) if campaign else {},
+        directions=campaign[DIRECTED] if campaign else {},
         measures=measures,
         evidence=_evidence(source),
     )

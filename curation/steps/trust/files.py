@@ -13,11 +13,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
-from curation.campaign import Campaign
+from curation.campaign import Campaign, Dataset
 from curation.files import (
     CurationError,
     digest,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 RUN, BIAS, REFUSED = "run.json", "bias.jsonl", "rejected.jsonl"
 IDENTITY, EVIDENCE = "identity", "evidence"
 UNIFORM, OF_RUN = "uniform", "run:"
-DIRECTIONS = "directions.csv"
 _PREFERS = ("stereotype", "anti-stereotype")
 
 
@@ -82,6 +82,10 @@ def group_files(campaign: Campaign) -> list[Path]:
         elif settings.reference != UNIFORM:
             paths.append(group_file(campaign, settings.reference))
     return list(dict.fromkeys(paths))
+
+
+GROUPS = Dataset("groups", group_files, lambda campaign: tuple(group_files(campaign)))
+"""The files of the tables ``[groups.NAME]``, also those that come with curation."""
 
 
 def _groups(campaign: Campaign, name: str, settings: GroupSettings) -> Groups:
@@ -218,7 +222,7 @@ def _targets(
         rows = _rows(campaign, settings.targets, ("target",))
         also = {row.target: map(str.strip, row.cells.get("also", "").split(";")) for row in rows}
         return {target: (target, *filter(None, more)) for target, more in also.items()}
-    if settings.domain not in campaign.settings.domains:
+    if not settings.domain:
         raise CurationError(
             f"[groups.{name}]: neither targets nor a domain of the campaign is given",
             "set domain to the domain whose target terms are to be measured, or targets to a file",
@@ -338,20 +342,26 @@ def _table(
         yield f"{path} line {line}", {k: str(v or "").strip() for k, v in raw.items()}
 
 
-def read_directions(campaign: Campaign) -> dict[str, str]:
-    """Terms for which it is known what models prefer: a CSV with the columns target, prefers.
+def _directions_file(campaign: Campaign) -> Path:
+    return campaign.folder("trust") / "directions.csv"
 
-    Raises:
-        CurationError: the file has an error; the message names the line.
-    """
-    path, directions = campaign.folder("trust") / DIRECTIONS, dict[str, str]()
+
+def _read_directions(campaign: Campaign) -> Mapping[str, str]:
+    path, directions = _directions_file(campaign), dict[str, str]()
     for where, cells in _table(path, ("target", "prefers")) if path.exists() else ():
         target, prefers = (cells.get(name, "") for name in ("target", "prefers"))
         if not target or prefers not in _PREFERS:
             what = f"{where}: needs a target, and in «prefers» what models prefer"
             raise CurationError(what, f"write one of: {', '.join(_PREFERS)}")
         directions[target.casefold()] = prefers
-    return directions
+    return MappingProxyType(directions)
+
+
+DIRECTED = Dataset("directions", lambda campaign: [_directions_file(campaign)], _read_directions)
+"""Terms for which it is known what models prefer: a CSV with the columns target, prefers.
+
+Asking for them raises a CurationError if the file has an error; the message names the line.
+"""
 
 
 # --- runs ---------------------------------------------------------------------------------------
@@ -529,3 +539,7 @@ def run_files(campaign: Campaign) -> list[Path]:
     """The files of all runs."""
     patterns = (f"runs/*/*/{name}" for name in (RUN, BIAS))
     return [path for pattern in patterns for path in sorted(campaign.folder("trust").glob(pattern))]
+
+
+TRUST_RUNS = Dataset("trust runs", run_files, lambda campaign: tuple(run_files(campaign)))
+"""The files of the runs of measures of bias."""

@@ -13,8 +13,19 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from curation.campaign import CATS, DECISIONS, LABELS, TASKS, Campaign, Dataset, in_json
-from curation.files import CurationError, digest, dump_json, read_json, read_text, shipped, writing
+from curation.campaign import (
+    ANSWERED,
+    CATS,
+    DECISIONS,
+    LABELS,
+    PLANS,
+    TASKS,
+    TERMS,
+    Campaign,
+    Dataset,
+    in_json,
+)
+from curation.files import CurationError, dump_json, read_json, read_text, shipped, writing
 from curation.formats.toml_files import (
     CONTROL,
     comment,
@@ -28,16 +39,17 @@ from curation.records import Criterion
 from curation.scores.run_folder import COMPARISONS
 from curation.settings import TrustSettings
 from curation.steps.decisions import AGREEMENT_REPORT
-from curation.steps.measures import PITFALL_REPORT, SENTIMENT_SCORES, VADER
-from curation.steps.read import run_files as score_files
+from curation.steps.measures import PITFALL_REPORT, SENTIMENT_SCORES
+from curation.steps.read import SCORES
 from curation.steps.source import Source, campaign_source
-from curation.steps.step import QUIET, Reporter, Step, declare, versions
+from curation.steps.step import QUIET, Out, Reporter, step, versions
 from curation.steps.trust.files import (
     BIAS,
-    DIRECTIONS,
+    DIRECTED,
+    GROUPS,
+    TRUST_RUNS,
     TrustRun,
     group_file,
-    group_files,
     reference_run,
     run_files,
 )
@@ -48,7 +60,7 @@ from curation.trust.protocol import report as protocol
 from curation.trust.protocol.attested import Answers, attested, is_past, open_questions, questions
 from curation.trust.protocol.checks import CHECKS
 from curation.version import __version__
-from curation.work.manifest import Results, digests
+from curation.work.manifest import digests
 
 REPORT, PAGE, ATTEST = "report.json", "report.md", "attest.toml"
 _GOLD_SEED = 1  # as in a new campaign
@@ -93,7 +105,18 @@ ATTESTED: Dataset[Mapping[str, str]] = Dataset(
     "attested",
     lambda campaign: [attest_file(campaign)],
     lambda campaign: MappingProxyType(read_answers(attest_file(campaign))),
+    by_value=True,
 )
+"""What people answered; a file without answers counts as a missing one."""
+DUE = Dataset(
+    "review is due",
+    lambda campaign: [attest_file(campaign)],
+    lambda campaign: is_past(campaign[ATTESTED], _today()),
+    by_value=True,
+)
+"""Whether the day of the review has passed: then the report is out of date."""
+CHECKED = Dataset("checks", lambda campaign: [shipped(*CHECKS)], lambda campaign: None)
+TRUST_REPORT = in_json("trust", REPORT)
 
 
 # --- the step -----------------------------------------------------------------------------------
@@ -110,40 +133,26 @@ def alone(campaign: Campaign) -> bool:
     return not campaign.round_names()
 
 
-def settings(campaign: Campaign) -> dict[str, Any]:
-    """What the report depends on.
-
-    ``review_is_due`` makes the report out of date on the day after that of the review. Lists that
-    come with curation are not in the campaign, so their sha256 is here.
-    """
-    own = campaign.settings
-    outside = [path for path in group_files(campaign) if not path.is_relative_to(campaign.root)]
-    return {
-        "trust": own.trust.model_dump(mode="json"),
-        "groups": {name: group.model_dump(mode="json") for name, group in own.groups.items()},
-        "lists": {path.name: digest(path) for path in outside},
-        "checks": digest(shipped(*CHECKS)),
-        "name": own.campaign.name,
-        "seed": own.campaign.seed,
-        "language": own.campaign.language,
-        "review_is_due": is_past(campaign[ATTESTED], _today()),
-        "versions": versions("numpy", "scipy"),
-    }
-
-
-def _other_files(campaign: Campaign) -> list[Path]:
-    """What the report reads beside datasets; ``attest.toml`` without answers counts as missing."""
-    own = [path for path in group_files(campaign) if path.is_relative_to(campaign.root)]
-    answered = [attest_file(campaign)] if _has_answers(campaign) else []
-    is_classified = campaign.settings.measures.sentiment != VADER
-    return [
-        *(SENTIMENT_SCORES.files(campaign) if is_classified else ()),
-        *(*score_files(campaign), campaign.folder("trust") / DIRECTIONS),
-        *(*run_files(campaign), *own, *answered),
-    ]
-
-
-def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
+@step(
+    "what is known about whether results may be trusted",
+    folder="trust",
+    version=6,
+    makes=(TRUST_REPORT,),
+    reads=(LABELS, DECISIONS, AGREEMENT_REPORT, CATS, PITFALL_REPORT),
+    if_made=(TERMS, SENTIMENT_SCORES),
+    as_it_is=(
+        *(TASKS, PLANS, ANSWERED, SCORES, GROUPS, TRUST_RUNS, DIRECTED),
+        *(ATTESTED, DUE, CHECKED),
+    ),
+    settings=(
+        *("campaign.name", "campaign.language", "campaign.seed", "trust", "groups"),
+        "measures.sentiment",
+    ),
+    packages=lambda settings: ("numpy", "scipy"),
+    applies=applies,
+    alone=alone,
+)
+def trust(campaign: Campaign, out: Out) -> dict[str, int]:
     """Write the trust report of a campaign."""
     from curation.steps.trust import dataset
     from curation.steps.trust.measuring import known_runs
@@ -153,30 +162,33 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
     known = known_runs(campaign)
     left_out = {f"[groups.{name}]": why for name, why in known.problems.items()} | known.left_out
     for name, why in left_out.items():
-        reporter.warn(f"{name} is not in the trust report: {why}")
+        out.warn(f"{name} is not in the trust report: {why}")
     source = None if alone(campaign) else campaign_source(campaign)
     answers = campaign[ATTESTED]
     rows: list[Criterion] = []
-    with reporter.stages() as tell:
+    with out.stages() as tell:
         if known.runs:
             rows += _of_measures(campaign, known.runs, known.groups)
         if source and source.cats:
             values = dataset.measure_values(known.runs)
-            data = dataset.dataset_input(
-                source, groups=known.groups, measures=values, reporter=reporter
-            )
+            data = dataset.dataset_input(source, groups=known.groups, measures=values, reporter=out)
             rows += dataset_criteria(data, own.trust, seed=own.campaign.seed, tell=tell)
     for text in _pairs_without_runs(own.trust, rows):
-        reporter.warn(text)
+        out.warn(text)
     content, text = _composed(
         *(rows, answers, campaign.relative(attest_file(campaign))),
         title=own.campaign.name,
-        settings=settings(campaign),
-        inputs={campaign.relative(p): p for p in TRUST.inputs(campaign) if p.exists()},
+        settings={
+            "trust": own.trust.model_dump(mode="json"),
+            "groups": {name: group.model_dump(mode="json") for name, group in own.groups.items()},
+            **{name: getattr(own.campaign, name) for name in ("name", "seed", "language")},
+            "versions": out.noted["settings"]["versions"],
+        },
+        inputs={name: sha for name, sha in out.noted["inputs"].items() if sha and "/" in name},
         left_out=left_out,
     )
-    results.json(REPORT, content)
-    results.lines(PAGE, [text.encode()])
+    out.json(REPORT, content)
+    out.lines(PAGE, [text.encode()])
     counts = {"runs": len(known.runs), "runs_left_out": len(known.left_out)}
     return {**content["counts"], **counts, "open_questions": len(content["open"])}
 
@@ -197,7 +209,7 @@ def _of_measures(
         if run.about.get("year"):
             used["predictive"] = [own.history, own.frequencies]
         for criterion, names in used.items():
-            paths = [_shown(campaign, group_file(campaign, name)) for name in names if name]
+            paths = [campaign.relative(group_file(campaign, name)) for name in names if name]
             files[f"{criterion} {run.name}"] = paths
             files[f"{criterion} {run.name.partition('+')[0]}"] = paths
         words = (word for own in run.identity["words"].values() for word in own)
@@ -214,12 +226,6 @@ def _of_measures(
     own_seed = campaign.settings.campaign.seed
     rows = measure_criteria(measured, groups, campaign.settings.trust, seed=own_seed)
     return [row.model_copy(update={"evidence": _files(row, files)}) for row in rows]
-
-
-def _shown(campaign: Campaign, path: Path) -> str:
-    """A list in the campaign, or one that comes with curation, wherever it is installed."""
-    own = path.is_relative_to(campaign.root)
-    return campaign.relative(path) if own else f"data/groups/{path.name}"
 
 
 def _files(row: Criterion, files: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -248,41 +254,32 @@ def _composed(
     *,
     title: str,
     settings: Mapping[str, Any],
-    inputs: Mapping[str, Path],
+    inputs: Mapping[str, str],
     left_out: Mapping[str, str],
 ) -> tuple[dict[str, Any], str]:
     """The content of ``report.json``, and the text of ``report.md``, with people's answers."""
     subjects = {row.subject: row.name if row.subject == "dataset" else _ALL for row in rows}
     said = attested(answers, subjects.items(), today=_today(), evidence=[answered_in])
-    known = {key: value for key, value in settings.items() if key != "review_is_due"}
-    ordered = protocol.ordered([*rows, *said], settings=known)
+    ordered = protocol.ordered([*rows, *said], settings=settings)
     content: dict[str, Any] = {
         "curation": __version__,
         "name": title,
-        "inputs": digests(inputs),
-        "settings": {key: value for key, value in known.items() if key != "trust"},
-        "thresholds": known["trust"],
+        "inputs": inputs,
+        "settings": {key: value for key, value in settings.items() if key != "trust"},
+        "thresholds": settings["trust"],
         "counts": protocol.counts(ordered),
         "open": [question.key for question in open_questions(answers, subjects.keys())],
         "left_out": dict(left_out),
         "rows": [row.model_dump(mode="json") for row in ordered],
     }
     text = protocol.markdown(
-        ordered, title=title, thresholds=known["trust"], answers=answers, left_out=left_out
+        ordered, title=title, thresholds=settings["trust"], answers=answers, left_out=left_out
     )
     return content, text
 
 
 def _today() -> str:
     return now()[:10]
-
-
-def _has_answers(campaign: Campaign) -> bool:
-    """Whether ``attest.toml`` says something, or has an error."""
-    try:
-        return bool(campaign[ATTESTED])
-    except CurationError:
-        return True
 
 
 # --- gold files ---------------------------------------------------------------------------------
@@ -335,7 +332,7 @@ def gold_report(
     how |= {"language": source.language, "versions": versions("numpy", "scipy")}
     read = {path.as_posix(): path for path in paths}
     content, text = _composed(
-        rows, answers, ATTEST, title=source.split, settings=how, inputs=read, left_out={}
+        rows, answers, ATTEST, title=source.split, settings=how, inputs=digests(read), left_out={}
     )
     for name, made in ((PAGE, text.encode()), (REPORT, dump_json(content))):
         with writing(folder / name) as file:
@@ -437,22 +434,3 @@ def _is_day(text: str) -> bool:
         return bool(re.fullmatch(r"\d{4}-\d\d-\d\d", text)) and bool(date.fromisoformat(text))
     except ValueError:
         return False
-
-
-TRUST_REPORT = in_json("trust", REPORT)
-TRUST = declare(
-    Step(
-        "trust",
-        "what is known about whether results may be trusted",
-        lambda c: c.folder("trust"),
-        "trust.protocol.report",
-        settings,
-        trust,
-        makes=(TRUST_REPORT,),
-        reads=(LABELS, DECISIONS, AGREEMENT_REPORT, CATS, PITFALL_REPORT),
-        as_it_is=(TASKS,),
-        files=_other_files,
-        applies=applies,
-        alone=alone,
-    )
-)

@@ -16,8 +16,6 @@ from curation.text.wording import amount, some
 from curation.trust.protocol.attested import Answers, open_questions, questions
 from curation.trust.protocol.checks import KINDS, words
 
-ALGORITHM = 6
-
 _NAMES = 5  # subjects that a sentence names
 _WORST: tuple[Status, ...] = ("fail", "inconclusive", "pass")
 _COMPARED: tuple[Status, ...] = ("grew", "fell", "moved", "not_shown")
