@@ -634,7 +634,7 @@ CONSENTS: Dataset[frozenset[str]] = Dataset(
 
 
 def neutral_rounds(rounds: Iterable[Round | Plan]) -> dict[str, bool]:
-    """Of these rounds, the neutral ones and those that label their associations, by name.
+    """The neutral ones among rounds, and those that label their associations, by name.
 
     Returns:
         Whether each is a round of labels.

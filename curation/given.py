@@ -59,7 +59,7 @@ class Given(Campaign):
 
     @property
     def neutral_rounds(self) -> dict[str, bool]:
-        """Of the rounds that have answers, those whose items and labels are apart."""
+        """The rounds with answers whose items and labels are apart."""
         return neutral_rounds(self[PLANS].values())
 
 
