@@ -73,6 +73,7 @@ $(VENV)/test.ready: $(VENV)/bin/python pyproject.toml constraints.txt
 docs: $(VENV)/test.ready
 	$(IN)/python docs/make_commands.py
 	$(IN)/python docs/make_columns.py
+	$(IN)/python docs/make_steps.py
 
 # Pages are tested in a real Chromium and Firefox, and with tools of Node. On Debian and Ubuntu, root
 # gets what is missing here; else install it.

@@ -157,6 +157,14 @@ class RoundDataset(Generic[T_co]):
 AnyDataset = Dataset[Any] | RoundDataset[Any]
 
 
+def with_reads(datasets: "Iterable[AnyDataset]") -> "tuple[AnyDataset, ...]":
+    """Datasets and those that say which files they are made of, each once."""
+    found: dict[AnyDataset, None] = {}
+    for each in datasets:
+        found |= dict.fromkeys((each, *with_reads(each.reads)))
+    return tuple(found)
+
+
 class OfRounds(Generic[T]):
     """What each round has: ``campaign.tasks["main"]``. It is read when it is asked for."""
 
@@ -247,13 +255,13 @@ class Campaign:
         Of a dataset that is noted by its value, it is the sha256 of what it holds, by its name.
         """
         found: dict[str, str] = {}
-        for each in datasets:
+        for each in with_reads(datasets):
             if isinstance(each, Dataset) and each.by_value:
                 found[each.name] = self.once(
                     ("value", each), each.files(self), partial(_sha256, self, each)
                 )
             else:
-                found |= self.digests(each.files(self)) | self.noted(each.reads)
+                found |= self.digests(each.files(self))
         return dict(sorted(found.items()))
 
     def manifest(self, folder: Path) -> Manifest:
@@ -678,6 +686,11 @@ def _in_files(
 def in_file(stage: Stage, name: str, record: type[R]) -> Dataset[tuple[R, ...]]:
     """The records of a JSONL file in the folder of a stage; none if it is absent."""
     return _in_files(name, record, lambda campaign: [campaign.folder(stage) / name])
+
+
+def shipped_file(*parts: str) -> Dataset[None]:
+    """A file that comes with curation, for steps whose results change with it."""
+    return Dataset("/".join(parts), lambda campaign: [shipped(*parts)], lambda campaign: None)
 
 
 def in_json(stage: Stage, name: str) -> Dataset[Fields]:

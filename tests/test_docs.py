@@ -62,6 +62,7 @@ def rows(text: str) -> list[list[str]]:
 
 MADE = runpy.run_path(str(ROOT / "docs" / "make_commands.py"))
 COLUMNS_MADE = runpy.run_path(str(ROOT / "docs" / "make_columns.py"))
+STEPS_MADE = runpy.run_path(str(ROOT / "docs" / "make_steps.py"))
 TOP = MADE["TOP"]
 ALL: dict[tuple[str, ...], Any] = dict(MADE["walk"](TOP))
 LEAVES = {path: command for path, command in ALL.items() if not hasattr(command, "commands")}
@@ -97,6 +98,11 @@ def test_the_tables_of_columns_are_those_of_releases() -> None:
     old, new = page("formats.md"), COLUMNS_MADE["written"](page("formats.md"))
     found = [line for line in difflib.ndiff(old.split("\n"), new.split("\n")) if line[:2] in "+ - "]
     refuse(found, fix="change data/release/columns.toml, and run make docs")
+
+
+def test_the_figure_of_the_steps_is_as_they_are() -> None:
+    old = page("architecture.md")
+    assert STEPS_MADE["written"](old) == old, "run make docs"
 
 
 def test_every_command_is_a_heading_and_no_other_is() -> None:

@@ -10,7 +10,7 @@ from curation.steps import decisions, measures, status, terms
 from curation.steps.pages.build import REPORT, MadePages, pages_step, private_step
 from curation.steps.release import build
 from curation.steps.rounds import fold
-from curation.steps.step import QUIET, Reporter, Step, last_run, run_steps, with_needs
+from curation.steps.step import QUIET, Reporter, Step, last_run, makers, run_steps, with_needs
 from curation.steps.trust import report
 
 _BEFORE_PAGES = (
@@ -31,6 +31,10 @@ PAGES = pages_step(_BEFORE_PAGES)
 PRIVATE_PAGES = private_step(_BEFORE_PAGES)
 STEPS: tuple[Step, ...] = (*_BEFORE_PAGES, PAGES)
 BY_NAME = {step.name: step for step in STEPS}
+for _number, _step in enumerate(STEPS):
+    if late := {*makers((*_step.reads, *_step.if_made))} - {*STEPS[:_number]}:
+        _names = ", ".join(step.name for step in late)
+        raise ValueError(f"the step {_step.name} comes before {_names}, whose results it reads")
 
 
 def bring_up_to_date(

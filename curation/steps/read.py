@@ -5,7 +5,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from curation.campaign import PLANS, STANDING, Campaign, Dataset, not_in_copy
+from curation.campaign import PLANS, STANDING, Campaign, Dataset, not_in_copy, shipped_file
 from curation.files import CurationError, read_json
 from curation.records import VALUES, Item, Term
 from curation.rounds import people
@@ -49,8 +49,8 @@ def no_answers(campaign: Campaign) -> CurationError | None:
 
 
 def run_files(campaign: Campaign) -> list[Path]:
-    """Every score run's description, scores and comparisons: inputs of a step that reads them."""
-    names = ("run.json", "scores.jsonl", "comparisons.jsonl")
+    """Every score run's description, scores, comparisons and refusals."""
+    names = ("run.json", "scores.jsonl", "comparisons.jsonl", "rejected.jsonl")
     return [
         path for name in names for path in sorted(campaign.folder("scores").glob(f"*/*/{name}"))
     ]
@@ -226,6 +226,9 @@ KEY = Dataset(
 """The campaign's key, which makes pseudonyms; it is not in the campaign's folder."""
 
 
+META_TEXT = shipped_file("data", "words", "meta_text.csv")
+PITFALL_WORDS = shipped_file("data", "words", "pitfalls.csv")
+RATES = shipped_file("data", "rates", "stereoset_dev.json")
 PACKAGES = ("wordfreq", "simplemma", "lemminflect", "better-profanity", "Faker", "rapidfuzz")
 
 

@@ -150,8 +150,8 @@ class Status(NamedTuple):
         scores: the score runs.
         trust: the runs of bias measures.
         warnings: lines of edits.csv that are not applied, domains without terms, how many
-            annotators are suspect, what to know before a release, and answers that wait to be
-            pulled.
+            annotators are suspect, what steps warned of, what to know before a release, and answers
+            that wait to be pulled.
         next: what to do next: a command, or a sentence.
     """
 
@@ -183,13 +183,18 @@ def read_status(campaign: Campaign, pipeline: Sequence[Step]) -> Status:
         work=[progress for _, progress in work],
         scores=scores,
         trust=measures,
-        warnings=[
-            *_term_warnings(campaign, steps),
-            *_gold_warnings(steps["filter"]),
-            *_suspect_warnings(steps["agreement"]),
-            *_release_warnings(campaign, pipeline, steps),
-            *_waiting_warnings(campaign),
-        ],
+        warnings=list(
+            dict.fromkeys(
+                (
+                    *_term_warnings(campaign, steps),
+                    *_gold_warnings(steps["filter"]),
+                    *_suspect_warnings(steps["agreement"]),
+                    *_kept_warnings(campaign, pipeline, steps),
+                    *_release_warnings(campaign, pipeline, steps),
+                    *_waiting_warnings(campaign),
+                )
+            )
+        ),
         next=_next(campaign, pipeline, steps, work, scores, measures),
     )
 
@@ -352,6 +357,15 @@ def _suspect_warnings(agreement: StepStatus) -> list[str]:
     """How many annotators are marked, if the report of agreement is up to date."""
     counts = agreement.counts if agreement.state == UP_TO_DATE else {}
     return about_suspects(counts.get("suspect", 0))
+
+
+def _kept_warnings(
+    campaign: Campaign, pipeline: Sequence[Step], steps: Mapping[str, StepStatus]
+) -> list[str]:
+    """What the steps warned of when they made the results that are up to date."""
+    made = (step for step in pipeline if steps[step.name].state == UP_TO_DATE)
+    runs = (last_run(campaign, step) for step in made)
+    return [text for run in runs if run for text in run.warnings]
 
 
 def _all_are_published(counts: Mapping[str, int]) -> bool:

@@ -206,7 +206,7 @@ class Step:
     @property
     def needs(self) -> "tuple[Step, ...]":
         """The steps that make what it reads."""
-        return _makers(self.reads)
+        return makers(self.reads)
 
     @property
     def datasets(self) -> tuple[AnyDataset, ...]:
@@ -259,7 +259,8 @@ MAKERS: dict[AnyDataset, Step] = {}
 """The step that makes each dataset; ``step`` fills it."""
 
 
-def _makers(datasets: Iterable[AnyDataset]) -> tuple[Step, ...]:
+def makers(datasets: Iterable[AnyDataset]) -> tuple[Step, ...]:
+    """The steps that make these datasets, each once."""
     return tuple(dict.fromkeys(MAKERS[each] for each in datasets if each in MAKERS))
 
 
@@ -283,7 +284,7 @@ def _needs_now(campaign: Campaign, step: Step) -> tuple[Step, ...]:
     is_alone = step.alone(campaign)
     perhaps = (*step.reads, *step.if_made) if is_alone else step.if_made
     there = [d for d in perhaps if any(path.exists() for path in d.files(campaign))]
-    return _makers(there if is_alone else (*step.reads, *there))
+    return makers(there if is_alone else (*step.reads, *there))
 
 
 def last_run(campaign: Campaign, step: Step) -> StepRun | None:

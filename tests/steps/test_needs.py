@@ -1,14 +1,17 @@
 """A step runs the steps that it needs and no others, and what it reads is declared."""
 
+import copy
 import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from curation.campaign import TERMS, AnyDataset, Campaign, open_campaign
+from curation.campaign import TERMS, AnyDataset, Campaign, OfRounds, open_campaign
 from curation.files import dump_json, read_json
 from curation.given import Given, UndeclaredError
 from curation.steps.decisions import agreement_report
@@ -60,12 +63,6 @@ def test_a_step_reads_what_it_needs_and_its_files_are_listed(example: Path, step
     assert run, "the example campaign does not run this step: add its command to cli/demo.py"
     if step.name != "release":  # its files are listed with docs/formats.md#a-release
         assert {Path(name).name for name in run.outputs} <= listed
-
-
-def test_steps_come_in_order_and_after_those_that_they_need() -> None:
-    for number, each in enumerate(STEPS):
-        read = (MAKERS[read] for read in (*each.reads, *each.if_made) if read in MAKERS)
-        assert {*read} <= {*STEPS[:number]}
 
 
 BEFORE = ["select", "answers", "filter"]
@@ -167,7 +164,7 @@ NOT_ASKED = {
     "keywords": {"reference"},  # asked only for a corpus of one's own
     "pitfalls": {"decisions.jsonl"},  # asked only with trust_gold
     "trust": {
-        *("agreement.json", "checks", "groups", "trust runs"),  # files that functions open
+        *("agreement.json", "groups", "trust runs"),  # files that functions open
         *("score runs", "sentiment_scores.json"),  # read by functions for gold files, too
         *("review is due", "terms"),  # asked only for groups of a domain
     },
@@ -179,26 +176,38 @@ NOT_ASKED = {
 """What a step declares, and does not ask for in the example."""
 
 
+def copied(value: Any) -> Any:
+    table = value.to_dict("list") if isinstance(value, pd.DataFrame) else value
+    return copy.deepcopy(dict(table) if isinstance(table, Mapping) else table)
+
+
 def test_each_step_asks_for_what_it_declares(
     finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, get = set[AnyDataset](), Given.__getitem__
+    asked, kept, get = set[AnyDataset](), dict[Any, Any](), Given.__getitem__
 
     def heard(given: Given, dataset: Any) -> Any:
+        found = get(given, dataset)
+        if dataset not in asked and not isinstance(found, OfRounds):
+            kept[dataset] = copied(found)
         asked.add(dataset)
-        return get(given, dataset)
+        return found
 
     monkeypatch.setattr(Given, "__getitem__", heard)
     unasked = {}
     for made in (each for each in STEPS if not each.whole):
         asked.clear()
+        kept.clear()
         campaign = open_campaign(finished)
         out = Out(made.folder(campaign), QUIET, made.state(campaign))
         try:
             made.run(campaign, out)
         finally:
             out.discard()
-        if names := {each.name for each in {*made.datasets, *made.history} - asked}:
+        for dataset, before in kept.items():  # nobody can change what others get
+            assert repr(copied(campaign[dataset])) == repr(before), (made.name, dataset.name)
+        left = {each.name for each in {*made.datasets, *made.history} - asked}
+        if names := {name for name in left if not name.startswith("data/")}:
             unasked[made.name] = names
     assert unasked == NOT_ASKED
 

@@ -31,7 +31,15 @@ from curation.rounds.answers import archive
 from curation.rounds.answers.parsed import Consented, ParsedAnswer
 from curation.settings import FIELDS
 from curation.steps import read, terms
-from curation.steps.read import KEY, OUT, OWN_WORDS, RAW, word_packages
+from curation.steps.read import (
+    KEY,
+    META_TEXT,
+    OUT,
+    OWN_WORDS,
+    PITFALL_WORDS,
+    RAW,
+    word_packages,
+)
 from curation.steps.rounds import round_files
 from curation.steps.rounds.round_status import caps_of
 from curation.steps.step import QUIET, Out, Reporter, run_steps, step
@@ -49,7 +57,7 @@ if TYPE_CHECKING:
     version=6,
     makes=(ITEM_PITFALLS,),
     reads=(TERMS, ITEMS),
-    as_it_is=(OWN_WORDS, ANSWERED),
+    as_it_is=(OWN_WORDS, PITFALL_WORDS, ANSWERED),
     settings=("campaign.language", "rounds.form"),
     packages=word_packages,
     applies=read.raw_is_here,
@@ -98,7 +106,7 @@ def describe_pitfalls(pitfalls: Sequence[Pitfall], round: str, items: int) -> st
     version=15,
     makes=(ITEMS, LABELS, ANSWERS, REJECTED, FLAGS, CHECKS, TYPING, PEOPLE),
     reads=(TERMS,),
-    as_it_is=(RAW, TASKS, TEXTS, PLANS, ANSWERED, CONSENTS, OUT, CORRECTIONS, KEY),
+    as_it_is=(RAW, TASKS, TEXTS, PLANS, ANSWERED, CONSENTS, OUT, CORRECTIONS, KEY, META_TEXT),
     settings=("campaign.language", "domains.names", "rounds.letting_in", "rounds.caps"),
     blocked=read.no_answers,
     applies=read.raw_is_here,

@@ -24,6 +24,7 @@ from curation.campaign import (
     Campaign,
     Dataset,
     in_json,
+    shipped_file,
 )
 from curation.files import CurationError, dump_json, read_json, read_text, shipped, writing
 from curation.formats.toml_files import (
@@ -115,7 +116,7 @@ DUE = Dataset(
     by_value=True,
 )
 """Whether the day of the review has passed: then the report is out of date."""
-CHECKED = Dataset("checks", lambda campaign: [shipped(*CHECKS)], lambda campaign: None)
+CHECKED = shipped_file(*CHECKS)
 TRUST_REPORT = in_json("trust", REPORT)
 
 
