@@ -324,6 +324,7 @@ MAY_OPEN = {
     "rounds.platforms.label_studio.platform": "what it sent to a server",
     "rounds.platforms.web.platform": "the list of links",
     "rounds.platforms.web.store": "its schema",
+    "rounds.tables.cells": "workbooks with answers",
     "rounds.tables.reading": "tables with answers",
     "rounds.training": "a team's own examples",
     "decisions.neutral": "texts that are shipped",

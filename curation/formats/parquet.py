@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from importlib.util import find_spec
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +14,23 @@ from curation.formats.packed import FREE, LONGEST, RATIO, too_packed
 
 ROWS = 1 << 12  # rows to read at once at most
 AT_ONCE = 64 << 20  # bytes of texts to read at once, as far as the file tells their size
+
+
+def check_installed() -> None:
+    """Check that Parquet can be written.
+
+    Raises:
+        CurationError: pyarrow is not installed.
+    """
+    try:
+        there = find_spec("pyarrow") is not None
+    except ValueError:  # its import is blocked
+        there = False
+    if not there:
+        raise CurationError(
+            "a release has Parquet files, which need pyarrow, and it is not installed",
+            "pip install 'curation[parquet]'",
+        )
 
 
 def unpacked(kind: Any, column: Any) -> int:

@@ -11,7 +11,8 @@ import pandas as pd
 
 from curation.catsets.entries import GOLD_ORDER, LABEL_ORDER
 from curation.catsets.stereoset import Labels, document, item_of
-from curation.files import CurationError, dump_json
+from curation.files import dump_json
+from curation.formats.parquet import check_installed
 from curation.records import GOLD_COLUMNS, KINDS, Cat, Value
 from curation.release.columns import Feature, Table, features, names
 from curation.release.contents import (
@@ -134,21 +135,6 @@ def term_row(published: PublishedTerm) -> dict[str, Any]:
 ClassLabels = Mapping[str, Sequence[tuple[str, Value]]]
 _NO_CLASS = -1  # the gold label of a hidden CAT
 _SPLITS = ("dev", "validation", "test", WHOLE)
-
-
-def check_installed() -> None:
-    """Check that Parquet can be written.
-
-    Raises:
-        CurationError: pyarrow is not installed.
-    """
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        raise CurationError(
-            "a release has Parquet files, which need pyarrow, and it is not installed",
-            "pip install 'curation[parquet]'",
-        ) from None
 
 
 def parquet_path(config: str, split: str) -> str:

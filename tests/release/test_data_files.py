@@ -226,7 +226,7 @@ def test_hidden_cats_have_no_class_and_no_labels(tmp_path: Path) -> None:
 
 
 def test_without_pyarrow_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with fails("pyarrow", fix="pip install 'curation[parquet]'"):
         data_files.check_installed()
 

@@ -24,6 +24,7 @@ from curation.files import (
     read_json,
     refuse_links,
 )
+from curation.formats.parquet import check_installed
 from curation.formats.tables import read_json_lines
 from curation.records import Id, Record
 from curation.release import differences
@@ -80,8 +81,6 @@ def blocked(campaign: Campaign, *, anonymous: bool = False) -> CurationError | N
     That is so if pyarrow is missing; if ``7-release``, the version's folder or something in it is a
     symbolic link; or if one of these folders is a file.
     """
-    from curation.release.data_files import check_installed
-
     place = folder(campaign, anonymous=anonymous)
     inside = place.rglob("*") if place.is_dir() and not place.is_symlink() else ()
     try:
