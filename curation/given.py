@@ -1,6 +1,6 @@
 """The campaign as a step gets it: the datasets and settings that it declares, and nothing else."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -93,6 +93,11 @@ class _Fields:
             raise UndeclaredError(f"{self._refused} {field}")
         return getattr(self._section, field)
 
-    def model_dump(self, *, include: Collection[str] | None = None) -> Mapping[str, Any]:
-        """The values of these fields."""
-        return {name: getattr(self, name) for name in include or self._fields}
+    def model_dump(
+        self, *, mode: str = "python", include: Collection[str] | None = None
+    ) -> dict[str, Any]:
+        """The values of these fields, as pydantic gives them."""
+        names = set(include or self._fields)
+        if more := sorted(names - {*self._fields}):
+            raise UndeclaredError(f"{self._refused} {more[0]}")
+        return self._section.model_dump(mode=mode, include=names)

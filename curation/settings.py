@@ -546,6 +546,11 @@ FIELDS: dict[str, tuple[str, ...]] = {
         *("consent", "write_seconds", "label_seconds", "near"),
         *("name_target", "blank_alone", "keep_deleted", "accept_times"),
     ),
+    "rounds.published": tuple(
+        name
+        for name in RoundSettings.model_fields
+        if name not in ("pay_review", "pay_write", "pay_label", "wage_floor", "budget")
+    ),
     "terms.selecting": ("fallbacks", "least", "head", "generic"),
     "release.building": ("version", "licence", "accept", "hide_terms", "show"),
     "measures.classifying": ("sentiment", "classes", "labels"),
@@ -553,7 +558,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }
 """Settings of a section that go together, by the name under which a step declares them.
 
-``rounds.letting_in`` decides, with the caps, which answers are let in; the others plan rounds.
+"rounds.letting_in" decides, with the caps, which answers are let in; the others plan rounds.
 """
 
 
@@ -562,7 +567,7 @@ def fields_of(name: str) -> tuple[str, ...]:
 
     Returns:
         Names of fields of the section; none for the names of the tables in it, as in
-        ``domains.names``.
+        "domains.names".
 
     >>> fields_of("rounds.form"), fields_of("campaign.seed"), fields_of("split")
     (('name_target', 'blank_alone'), ('seed',), ('dev', 'keep'))
@@ -576,7 +581,7 @@ def fields_of(name: str) -> tuple[str, ...]:
 
 
 def noted(settings: Settings, names: Iterable[str]) -> dict[str, Any]:
-    """Settings as a manifest has them: by ``SECTION.FIELD``, each with its value.
+    """Settings as a manifest has them: by section and field, each with its value.
 
     Args:
         settings: the settings of a campaign.

@@ -34,7 +34,7 @@ from curation.text.wording import amount, some
 from curation.text.words import base
 
 if TYPE_CHECKING:
-    from curation.rounds.tables.reading import Table
+    from curation.rounds.tables.table import Table
 
 ALIKE_SHOWN = 5  # examples in a warning
 _FIX = (
@@ -293,7 +293,8 @@ def _labels_by_rater(path: Path, reporter: Reporter) -> "Table":
 
     The mapping file says which columns these are, and what their labels mean.
     """
-    from curation.rounds.tables.reading import Table, read_table
+    from curation.rounds.tables.reading import read_table
+    from curation.rounds.tables.table import Table
 
     mapping = read_mapping(path)
     if others := sorted(mapping.model_fields_set - {"files", "raters", "labels"}):

@@ -161,7 +161,7 @@ def measure_settings(source: Source, **given: Any) -> MeasureSettings:
     """
     if source.campaign is None:
         return MeasureSettings().model_copy(update=given)
-    own = dict(source.campaign.settings.measures.model_dump())
+    own = source.campaign.settings.measures.model_dump()
     for name in ("tokenizer", "sentiment"):
         if name in own:
             own[name] = model_path(source.campaign, own[name])

@@ -117,6 +117,15 @@ WORDS = Dataset("words", lambda campaign: [*word_files(campaign).values()], _rea
 campaign's language."""
 
 
+WITHOUT_WORDS = Dataset(
+    "domains without words",
+    lambda campaign: [*WORDS.files(campaign), *ANSWERED.files(campaign)],
+    lambda campaign: () if campaign.round_names() else tuple(campaign[WORDS].lacking),
+    by_value=True,
+)
+"""The domains without words that stop a selection; none if there are answers, which name terms."""
+
+
 MET = in_file("terms", "imported.jsonl", Term)
 """The terms that answers have named, as they were at that time."""
 
@@ -148,8 +157,8 @@ def selection(campaign: Campaign, *, published: bool = False) -> Selection:
         CurationError: a word list is missing or has no words in the language, or a file is damaged.
     """
     settings, listed = campaign.settings, campaign[WORDS]
-    if listed.lacking and not published and not campaign.round_names():
-        raise next(iter(listed.lacking.values()))
+    if not published and (stopping := campaign[WITHOUT_WORDS]):
+        raise listed.lacking[stopping[0]]
     return stage.select(
         settings.domains,
         facts=campaign[FACTS],
@@ -483,7 +492,7 @@ REFUSED_EDITS = in_file("terms", "rejected.jsonl", Rejection)
     version=4,
     makes=(TERMS,),
     reads=(WORDS, FACTS, MET, EDITS),
-    as_it_is=(ANSWERED,),
+    as_it_is=(WITHOUT_WORDS,),
     history=(REFUSED_EDITS,),
     settings=("campaign.language", "terms.selecting", "domains"),
     lasting=True,
@@ -491,7 +500,7 @@ REFUSED_EDITS = in_file("terms", "rejected.jsonl", Rejection)
 def select(campaign: Campaign, out: Out) -> dict[str, int]:
     """Select the target terms."""
     before = {*edit_problems(campaign)}
-    if campaign.round_names():
+    if not campaign[WITHOUT_WORDS]:
         for error in campaign[WORDS].lacking.values():
             out.warn(
                 f"{error.what}. The domain keeps the terms that answers name; if people are to "

@@ -482,7 +482,8 @@ def test_a_rename_is_said_before_the_build_and_a_release_knows_it(built: Desk) -
     assert "take the rename back" in done.err
     built.set(version="0.2.0")
     assert "only by an old name or another spelling: 2;" in built.build().err
-    (warning,) = built.say("status")["warnings"]
+    kept, warning = built.say("status")["warnings"]
+    assert "another spelling: 2; «curation measures pitfalls" in kept  # what the step warned of
     assert "2 (target_renamed). Before a release: take the rename back" in warning
     gold = [word for name in ("dev", "test") for word in ("--gold", built.second / f"{name}.json")]
     for source in (["-c", built.root], gold):

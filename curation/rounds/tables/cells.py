@@ -36,7 +36,7 @@ from curation.formats.tables import (
     without_headings,
 )
 from curation.rounds.answers.rows import columns_of
-from curation.rounds.tables.reading import Table, TablePlace, damaged
+from curation.rounds.tables.table import Table, TablePlace, damaged
 from curation.text.times import is_plausible
 from curation.text.wording import some
 

@@ -1,8 +1,8 @@
 """Reads tables: .xlsx workbooks, CSV and JSONL, as people and other platforms write them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from curation.files import CurationError, decoded, open_input, parsed_json, read_text
 from curation.formats.packed import CUT_OFF, HEAD, WORKBOOK, kind_of
@@ -14,6 +14,7 @@ from curation.formats.tables import (
     restored,
 )
 from curation.rounds.answers.archive import as_json
+from curation.rounds.tables.table import Table, TablePlace, damaged
 
 _SAVE = "open it in its program and save it as .xlsx"
 FIXES = {
@@ -76,43 +77,6 @@ def is_workbook(path: Path, data: bytes | None = None) -> bool:
 
 def _other_kind(path: Path, kind: str, fix: str) -> CurationError:
     return CurationError(f"{path}: is {kind}; tables are read from .xlsx, CSV and JSONL", fix)
-
-
-def damaged(path: Path, problem: object, part: str = "") -> CurationError:
-    """The error of a workbook that cannot be read.
-
-    Args:
-        path: the workbook.
-        problem: what is wrong.
-        part: the file inside the workbook that has the problem.
-    """
-    where = f", part {part}" if part else ""
-    reason = problem.args[0] if isinstance(problem, KeyError) else problem
-    return CurationError(
-        f"{path}{where}: the workbook is damaged or unusual ({reason})",
-        "open it in a spreadsheet program and save it as .xlsx again, or as CSV",
-    )
-
-
-class TablePlace(NamedTuple):
-    """The place of a table's rows, for messages.
-
-    Attributes:
-        name: the file, and of a workbook the sheet.
-        numbers: of a workbook the number of each row; empty for other tables.
-        cells: of a workbook the cell of each heading.
-    """
-
-    name: str
-    numbers: Sequence[int] = ()
-    cells: Mapping[str, str] = {}
-
-
-class Table(NamedTuple):
-    """The rows of a table, by heading, and where they are."""
-
-    rows: list[dict[str, Any]]
-    place: TablePlace
 
 
 def read_table(

@@ -211,8 +211,8 @@ _DECLARED: dict[str, Any] = {
     ),
     "history": (versions.BUILT, versions.ORDER, STANDING),
     "settings": (
-        *("campaign", "split", "decisions", "rounds", "release.building"),
-        "measures.sentiment",
+        *("campaign.name", "campaign.language", "campaign.seed", "split", "decisions"),
+        *("rounds.published", "release.building", "measures.sentiment"),
     ),
     "lasting": True,
 }

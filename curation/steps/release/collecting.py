@@ -30,7 +30,7 @@ from curation.release.texts.licences import OWN, licence
 from curation.release.texts.questions import open_keys
 from curation.rounds import pay
 from curation.rounds.pages import plain_parts, release_warning
-from curation.settings import Settings
+from curation.settings import FIELDS, Settings
 from curation.steps import read
 from curation.steps.decisions import kept_without_votes
 from curation.steps.release import statement as team
@@ -172,7 +172,6 @@ def _plan(campaign: Campaign, round: Round) -> dict[str, Any]:
 
 
 _UNKNOWN = "unknown"
-_PAY = {"pay_review", "pay_write", "pay_label", "currency", "wage_floor", "budget"}
 
 
 @dataclass(frozen=True)
@@ -319,7 +318,9 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
         not_kept=dict(sorted(not_kept.items())),
         rounds=rounds,
         decisions={**rules, "left_out": len(settings.decisions.leave_out)},
-        rounds_settings=settings.rounds.model_dump(mode="json", exclude=_PAY),
+        rounds_settings=settings.rounds.model_dump(
+            mode="json", include={*FIELDS["rounds.published"]} - {"currency"}
+        ),
         seed=settings.campaign.seed,
         dev=settings.split.dev,
         keep=settings.split.keep,

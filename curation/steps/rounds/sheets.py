@@ -30,7 +30,7 @@ from curation.text.times import Order, now
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
-    from curation.rounds.tables.reading import Table, TablePlace
+    from curation.rounds.tables.table import Table, TablePlace
 
 
 Format = Literal["xlsx", "csv"]

@@ -15,7 +15,8 @@ from openpyxl.styles import Font
 from openpyxl.utils.datetime import MAC_EPOCH
 
 from curation.files import CurationError
-from curation.rounds.tables.reading import TablePlace, read_rows, read_table
+from curation.rounds.tables.reading import read_rows, read_table
+from curation.rounds.tables.table import TablePlace
 from support.books import book as saved
 from support.expected import fails
 
@@ -419,10 +420,10 @@ def test_damaged_parts_are_named(file: Path, change: dict[str, Any], word: str) 
 
 def test_bombs(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved(file, HEAD, ANSWER)
-    monkeypatch.setattr("curation.rounds.tables.reading.UNPACKED", 1 << 20)
+    monkeypatch.setattr("curation.rounds.tables.cells.UNPACKED", 1 << 20)
     parts(file, sheet1=SHEET.format("<x:c/>" * 200_000))
     refused(file, "more than 1 MiB when it is unpacked")
-    monkeypatch.setattr("curation.rounds.tables.reading.MOST_ELEMENTS", 2500)
+    monkeypatch.setattr("curation.rounds.tables.cells.MOST_ELEMENTS", 2500)
     parts(file, sheet1=SHEET.format("<x:c/>" * 2501))
     refused(file, "more than 2,500 XML elements")
     parts(file, sharedStrings=STRINGS.format("<si/>" * 2501))
