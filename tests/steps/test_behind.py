@@ -33,6 +33,19 @@ def test_a_step_touches_what_its_datasets_are_made_of(finished: Path, name: str)
     )
 
 
+ASKS = {
+    "the time": "curation.steps.decisions.round_files.now()",
+    "the network": "socket.create_connection(('127.0.0.1', 9))",
+    "the environment": "os.environ.get('CURATION_CACHE')",
+}
+
+
+@pytest.mark.parametrize("asked", ASKS)
+def test_a_step_cannot_ask_for(finished: Path, asked: str) -> None:
+    with pytest.raises(AssertionError, match="a step asks for the time, the network"):
+        touched(finished, "split", PLANT.format(plant=ASKS[asked]))
+
+
 PLANTS = {
     "a hidden open": "open('5-scores/tiny-gpt/ll-bos_conditional/run.json').close()",
     "exists()": "Path('6-trust/attest.toml').exists()",
@@ -41,9 +54,11 @@ PLANTS = {
 }
 PLANT = """
 import os
+import socket
 from dataclasses import replace
 from pathlib import Path
 from support.in_worker import hidden
+import curation.steps.decisions
 from curation.work.engine import map_shards
 
 work = steps["split"].work

@@ -166,7 +166,7 @@ NOT_ASKED = {
     "trust": {
         *("agreement.json", "groups", "trust runs"),  # files that functions open
         *("score runs", "sentiment_scores.json"),  # read by functions for gold files, too
-        *("review is due", "terms"),  # asked only for groups of a domain
+        "terms",  # asked only for groups of a domain
     },
     "release": {
         *("report.json", "sentiment_scores.json", "score runs"),

@@ -12,13 +12,15 @@ import sysconfig
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from curation.campaign import Campaign, RoundDataset, open_campaign, with_reads
 from curation.cli import demo  # noqa: F401  (what commands import is not counted as touched)
 from curation.files import CurationError
+from curation.rounds.people import KEYS
 from curation.steps.pipeline import STEPS
 from curation.steps.step import QUIET, Out, Step
+from curation.text import times
 from support.commands import ROOT
 
 HOOKS = Path(__file__).parent / "hooks"
@@ -92,6 +94,30 @@ def read(campaign: Campaign, step: Step) -> None:
             campaign[each]
 
 
+def forbid() -> None:
+    """Make the clock, the network and the variables of curation raise from now on; not the key."""
+
+    def refuse(*asked: object) -> Any:
+        raise AssertionError(f"a step asks for the time, the network or the environment: {asked}")
+
+    def connects(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "socket.connect":
+            refuse(*arguments)
+
+    class Environment(type(os.environ)):  # type: ignore[misc]
+        def __getitem__(self, name: str) -> str:
+            if name.startswith("CURATION_") and name != KEYS:
+                refuse(name)
+            return str(super().__getitem__(name))
+
+    real = times.now
+    for module in list(sys.modules.values()):
+        if vars(module).get("now") is real:
+            vars(module)["now"] = refuse
+    os.environ.__class__ = Environment
+    sys.addaudithook(connects)
+
+
 def main(folder: Path, name: str, more: str) -> None:
     """Read what a step declares, then run it on the results of the others as they are."""
     steps = {each.name: each for each in STEPS}
@@ -102,6 +128,7 @@ def main(folder: Path, name: str, more: str) -> None:
     read(campaign, step)
     Path(MARK).exists()
     out = Out(step.folder(whole), QUIET, state)
+    forbid()
     try:
         step.run(whole, out)
     finally:

@@ -18,7 +18,7 @@ from curation.steps.trust import files, measuring
 from curation.steps.trust import report as step
 from curation.steps.trust.files import read_groups
 from curation.trust.protocol import report, table
-from curation.trust.protocol.attested import Answers, attested, open_questions, questions
+from curation.trust.protocol.attested import Answers, attested, is_past, open_questions, questions
 from curation.trust.protocol.checks import words
 from support.commands import Ran, run, set_to
 from support.expected import fails
@@ -215,7 +215,7 @@ def test_an_error_in_the_answers_names_its_line(tmp_path: Path, text: str, where
 
 def statuses(answers: Answers, today: str = "2030-01-31") -> dict[str, str]:
     subjects: Any = [("measure", "all"), ("dataset", "mild"), ("scores", "all")]
-    rows = attested(answers, subjects, today=today)
+    rows = attested(answers, subjects, due=is_past(answers, today))
     assert all(r.computed and r.change for r in rows)
     assert "pass" not in {r.status for r in rows}
     return {f"{r.subject} {r.criterion} {r.check}": r.status for r in rows}

@@ -179,6 +179,7 @@ def trust(campaign: Campaign, out: Out) -> dict[str, int]:
     content, text = _composed(
         *(rows, answers, campaign.relative(attest_file(campaign))),
         title=own.campaign.name,
+        due=campaign[DUE],
         settings={
             "trust": own.trust.model_dump(mode="json"),
             "groups": {name: group.model_dump(mode="json") for name, group in own.groups.items()},
@@ -254,13 +255,14 @@ def _composed(
     answered_in: str,
     *,
     title: str,
+    due: bool,
     settings: Mapping[str, Any],
     inputs: Mapping[str, str],
     left_out: Mapping[str, str],
 ) -> tuple[dict[str, Any], str]:
     """The content of ``report.json``, and the text of ``report.md``, with people's answers."""
     subjects = {row.subject: row.name if row.subject == "dataset" else _ALL for row in rows}
-    said = attested(answers, subjects.items(), today=_today(), evidence=[answered_in])
+    said = attested(answers, subjects.items(), due=due, evidence=[answered_in])
     ordered = protocol.ordered([*rows, *said], settings=settings)
     content: dict[str, Any] = {
         "curation": __version__,
@@ -333,7 +335,12 @@ def gold_report(
     how |= {"language": source.language, "versions": versions("numpy", "scipy")}
     read = {path.as_posix(): path for path in paths}
     content, text = _composed(
-        rows, answers, ATTEST, title=source.split, settings=how, inputs=digests(read), left_out={}
+        *(rows, answers, ATTEST),
+        title=source.split,
+        due=is_past(answers, _today()),
+        settings=how,
+        inputs=digests(read),
+        left_out={},
     )
     for name, made in ((PAGE, text.encode()), (REPORT, dump_json(content))):
         with writing(folder / name) as file:

@@ -84,7 +84,7 @@ def attested(
     answers: Answers,
     subjects: Collection[tuple[Subject, str]],
     *,
-    today: str,
+    due: bool,
     evidence: Sequence[str] = (),
 ) -> list[Criterion]:
     """The criteria that people attest.
@@ -92,7 +92,7 @@ def attested(
     Args:
         answers: what they answered.
         subjects: what the report is about, with the names of their rows.
-        today: the day, as YYYY-MM-DD; a day of review before it makes the answers too old.
+        due: whether the day of the review has passed, so that the answers are too old.
         evidence: the file with the answers.
 
     Returns:
@@ -107,7 +107,7 @@ def attested(
                 continue
             asked = [q for q in questions().asked if q.check == check and not q.after_yes]
             lacking = [question.key for question in missing if question.check == check]
-            status, change = _status(answers, check, lacking, today)
+            status, change = _status(answers, check, lacking, due)
             rows.append(
                 Criterion(
                     subject=subject,
@@ -126,7 +126,7 @@ def attested(
     return rows
 
 
-def _status(answers: Answers, check: str, lacking: Sequence[str], today: str) -> tuple[Status, str]:
+def _status(answers: Answers, check: str, lacking: Sequence[str], due: bool) -> tuple[Status, str]:
     """The status of a check, and what would change it."""
     if check == "objective" and answers.get("objective") == "yes":
         return (
@@ -136,7 +136,7 @@ def _status(answers: Answers, check: str, lacking: Sequence[str], today: str) ->
         )
     if lacking:
         return "not_run", f"answer {', '.join(lacking)} in attest.toml"
-    if check == "uses" and is_past(answers, today):
+    if check == "uses" and due:
         return (
             "inconclusive",
             f"the review was due on {answers['review_date']}: review the answers in attest.toml, "
