@@ -128,6 +128,8 @@ def main(folder: Path, name: str, more: str) -> None:
     read(campaign, step)
     Path(MARK).exists()
     out = Out(step.folder(whole), QUIET, state)
+    for each in (each for each in step.datasets if each.by_value):
+        whole[each]  # whether a review is due depends on the day
     forbid()
     try:
         step.run(whole, out)
