@@ -13,7 +13,6 @@ from curation.records import KINDS, Cat, Fields
 from curation.scores.boards import Board
 from curation.scores.flags import flags_of
 from curation.scores.groups import (
-    ENSEMBLE,
     BySize,
     Difference,
     Group,
@@ -26,6 +25,7 @@ from curation.scores.groups import (
     single,
 )
 from curation.scores.published import choose, printed_name
+from curation.scores.run_folder import ENSEMBLE
 from curation.scores.sizes import Sizes, by_architecture, size_correlations, sizes_of
 from curation.scores.terms import EVEN, Agreement, by_term, model_terms
 from curation.stats.correlations import spearman

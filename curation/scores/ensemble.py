@@ -11,7 +11,8 @@ from curation.files import CurationError, digest
 from curation.models.rules import rules_name
 from curation.records import KINDS, Cat, Fields, Kind
 from curation.scores.boards import scored
-from curation.scores.groups import ENSEMBLE, OWN, head_of, member_runs
+from curation.scores.groups import OWN, head_of, member_runs
+from curation.scores.run_folder import ENSEMBLE
 from curation.scores.runs import Run, ids_of
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, comparisons, icat, results

@@ -12,12 +12,12 @@ from typing import Any, Literal, NamedTuple
 from curation.files import CurationError
 from curation.models.rules import PROFILES, TRAINED_HEADS, profiles_of, rules_name
 from curation.records import KINDS, Cat, Fields
+from curation.scores.run_folder import ENSEMBLE
 from curation.scores.runs import Run
 from curation.stats.intervals import Interval
 from curation.stats.metrics import Ties
 from curation.stats.power import Needed
 
-ENSEMBLE = "ensemble"  # the family of an ensemble
 Sort = Literal["profile", "rules", "alone"]
 Key = tuple[Sort, str]
 

@@ -4,17 +4,18 @@ import hashlib
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
 from curation.files import CurationError
 from curation.models.rules import profiles_of
 from curation.records import KINDS, Cat, Fields
-from curation.scores.groups import ENSEMBLE
-from curation.scores.run_folder import arguments
-from curation.scores.runs import Run
+from curation.scores.run_folder import ENSEMBLE, arguments
 from curation.text.wording import amount
+
+if TYPE_CHECKING:
+    from curation.scores.runs import Run
 
 
 def cats_digest(cats: Sequence[Cat]) -> str:
@@ -52,7 +53,7 @@ class Missing(NamedTuple):
     bad: int = 0
 
 
-def missing_cats(run: Run, cats: Sequence[Cat]) -> Missing:
+def missing_cats(run: "Run", cats: Sequence[Cat]) -> Missing:
     """The CATs that a run was not scored on, although it has others of the same kind.
 
     Args:
@@ -78,12 +79,12 @@ class Common(NamedTuple):
     """
 
     cats: list[Cat]
-    runs: list[Run]
+    runs: "list[Run]"
     missing: dict[str, Missing]
     left_out: list[str]
 
 
-def common(cats: Sequence[Cat], runs: Sequence[Run]) -> Common:
+def common(cats: Sequence[Cat], runs: "Sequence[Run]") -> Common:
     """The CATs on which runs can be compared, if some of the runs lack CATs.
 
     A run that lacks more than half of the CATs is left out, unless all do: its scoring has probably

@@ -13,7 +13,7 @@ from curation.models.rules import OWN_HEADS, PROFILES, TRAINED_HEADS
 from curation.records import KINDS, Cat, Fields
 from curation.scores.boards import board
 from curation.scores.flags import LATEX, flags_of, marked, notes
-from curation.scores.groups import ENSEMBLE
+from curation.scores.run_folder import ENSEMBLE
 from curation.scores.runs import Run
 from curation.scores.tables import WIDE, bracket, escape, printed, ties_and_tier
 from curation.stats.metrics import ALL, BOTH, METRICS, Ties, results

@@ -157,6 +157,7 @@ def _way(about: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+ENSEMBLE = "ensemble"  # the family of an ensemble
 RUN, SCORES, REJECTED, RESULTS = "run.json", "scores.jsonl", "rejected.jsonl", "results.json"
 REPLIES, COMPARISONS, CHOICE = "replies.jsonl", "comparisons.jsonl", "choice.json"
 _FORMS: dict[str, type] = {

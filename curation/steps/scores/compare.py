@@ -18,7 +18,6 @@ from curation.scores.compare import mechanisms
 from curation.scores.ensemble import Objective, scored_since
 from curation.scores.flags import flags_of
 from curation.scores.groups import (
-    ENSEMBLE,
     Comparison,
     Ranking,
     groups,
@@ -29,6 +28,7 @@ from curation.scores.groups import (
 from curation.scores.incomplete import missing_cats, scored_cats
 from curation.scores.run_folder import (
     CHOICE,
+    ENSEMBLE,
     RESULTS,
     RUN,
     SCORES,

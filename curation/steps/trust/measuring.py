@@ -21,7 +21,6 @@ from curation.steps.trust.files import Measured, TrustRun, read_groups, run_fold
 from curation.text.wording import amount, some
 from curation.trust.framework import Policies, outside
 from curation.trust.groups import Groups
-from curation.trust.protocol.again import stability
 from curation.work.run_folder import differences
 
 ALGORITHM = 3
@@ -107,6 +106,8 @@ def measure_groups(
             the campaign's lock for more than ten minutes after measuring.
         PermissionError: the campaign may not be written to.
     """
+    from curation.trust.protocol.again import stability
+
     folder = run_folder(campaign, measure, groups.name, source)
     own, settings = policies(campaign), campaign.settings
     whole = {**common_identity(campaign, groups), **identity}
