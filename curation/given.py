@@ -24,16 +24,23 @@ class Given(Campaign):
     """
 
     def __init__(
-        self, whole: Campaign, step: str, datasets: Iterable[AnyDataset], settings: Sequence[str]
+        self,
+        whole: Campaign,
+        step: str,
+        datasets: Iterable[AnyDataset],
+        settings: Sequence[str],
+        folder: Path,
     ) -> None:
         super().__init__(whole.root, cast(Settings, _Declared(whole.settings, step, settings)))
         object.__setattr__(self, "_whole", whole)
         object.__setattr__(self, "_step", step)
         object.__setattr__(self, "_datasets", frozenset(datasets))
+        object.__setattr__(self, "_folder", folder)
 
     _whole: Campaign
     _step: str
     _datasets: frozenset[AnyDataset]
+    _folder: Path
 
     def __getitem__(self, dataset: Any) -> Any:
         if dataset not in self._datasets:
@@ -49,7 +56,9 @@ class Given(Campaign):
         self._whole.forget(*datasets)
 
     def manifest(self, folder: Path) -> Manifest:
-        """As the whole campaign gives it."""
+        """As the whole campaign gives it, of the step's own folder: it is part of its history."""
+        if folder != self._folder:
+            raise UndeclaredError(f"the step {self._step} reads the manifest of {folder.name}")
         return self._whole.manifest(folder)
 
     def round(self, name: str) -> Round:

@@ -231,7 +231,8 @@ class Step:
     def run(self, campaign: Campaign, out: Out) -> dict[str, int]:
         """Do the work with what is declared, and with nothing else."""
         declared = (*self.datasets, *self.history)
-        given = Given(campaign, self.name, declared, self.settings)
+        folder = self.folder(campaign)
+        given = Given(campaign, self.name, declared, self.settings, folder)
         return self.work(campaign if self.whole else given, out)
 
 

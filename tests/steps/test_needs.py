@@ -222,7 +222,13 @@ def test_a_step_gets_nothing_that_it_does_not_declare(finished: Path) -> None:
 
     with pytest.raises(UndeclaredError, match="the step asking does not declare 'items'"):
         run_steps(campaign, asking)
-    settings = Given(campaign, "asking", [], ["campaign.seed", "domains.names", "split"]).settings
+    names = ["campaign.seed", "domains.names", "split"]
+    folder = campaign.folder("decisions")
+    given = Given(campaign, "asking", [], names, folder)
+    assert given.manifest(folder).steps
+    with pytest.raises(UndeclaredError, match="the step asking reads the manifest of 1-terms"):
+        given.manifest(campaign.folder("terms"))
+    settings = given.settings
     assert (settings.campaign.seed, settings.split) == (1, campaign.settings.split)
     assert tuple(settings.domains) == tuple(campaign.settings.domains)
     for ask in (

@@ -14,8 +14,10 @@ from curation.reasons import REASONS
 from curation.records import KINDS, Rejection
 from curation.release.contents import SPLITS
 from curation.rounds.progress import NOT_SHOWN
+from curation.steps import decisions
 from curation.steps.release import versions
 from curation.steps.rounds import round_files
+from curation.steps.step import last_run
 
 IMPORTED = "imported"  # the kind of a round that was not opened here
 SHOWN = 4  # the parts of a stage that are shown beside all others together
@@ -117,7 +119,7 @@ def _items(campaign: Campaign) -> dict[str, Any]:
 
 
 def _labels(campaign: Campaign) -> dict[str, Any] | None:
-    run = campaign.manifest(campaign.folder("decisions")).steps.get("filter")
+    run = last_run(campaign, decisions.filter)
     if run is None:
         return None
     codes = ("round_not_counted", "repeated_annotator", "surplus_label")
