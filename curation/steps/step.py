@@ -124,30 +124,14 @@ class Out(Results):
 
     def __init__(self, folder: Path, reporter: Reporter, noted: Fields) -> None:
         super().__init__(folder)
-        self.reporter, self.noted = reporter, noted
+        self.noted, self._warn = noted, reporter.warn
+        self.note, self.tracked = reporter.note, reporter.tracked
+        self.stages, self.counted = reporter.stages, reporter.counted
 
     def warn(self, text: str) -> None:
         """Warn of something that the user should check."""
         self.warnings.append(text)
-        self.reporter.warn(text)
-
-    def note(self, text: str) -> None:
-        """Say what is happening."""
-        self.reporter.note(text)
-
-    def tracked(
-        self, title: str, total: int, *, bytes: bool = False
-    ) -> AbstractContextManager[Advance]:
-        """A progress bar for ``total`` units or bytes."""
-        return self.reporter.tracked(title, total, bytes=bytes)
-
-    def stages(self) -> AbstractContextManager[Tell]:
-        """A progress bar for work in stages."""
-        return self.reporter.stages()
-
-    def counted(self, title: str) -> AbstractContextManager[Counter]:
-        """A progress bar for work that may be partly done already."""
-        return self.reporter.counted(title)
+        self._warn(text)
 
 
 Work = Callable[[Campaign, Out], dict[str, int]]
