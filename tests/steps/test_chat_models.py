@@ -112,4 +112,5 @@ def test_a_run_killed_before_its_first_comparison(campaign: Campaign, source: So
 def test_steps_that_read_scores_read_comparisons(campaign: Campaign, source: Source) -> None:
     score_model(spec(), source)
     folder: Path = campaign.folder("scores") / "talker" / "choice"
-    assert run_files(campaign) == [folder / "run.json", folder / "comparisons.jsonl"]
+    names = ("run.json", "comparisons.jsonl", "rejected.jsonl")
+    assert run_files(campaign) == [folder / name for name in names]

@@ -76,7 +76,7 @@ def test_there_is_one_check_in_each_span_at_a_drawn_place(site: Site, ann: Someo
     others = {tuple(places(site.store, f"w-{n}", 8)) for n in range(20)}
     assert len(others) == 20, "each person has places of their own"
     gaps = [b - a for each in others for a, b in pairwise(each)]
-    assert min(gaps) == SPAN // 2, "and never two checks close together"
+    assert min(gaps) >= SPAN // 2, "and never two checks close together"
 
 
 def test_a_check_reads_like_a_task_and_says_in_each_line_what_to_choose(
