@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from curation.campaign import Campaign, Dataset
-from curation.files import CurationError
 from curation.formats.toml_files import read_form, write_form
 from curation.release.facts import Statement
 from curation.release.texts import questions
@@ -84,14 +83,6 @@ def _study(texts: Mapping[str, Any]) -> dict[str, str]:
 def open_questions(statement: Statement) -> list[Question]:
     """The questions that the team has not answered, in the order of the data statement."""
     return [BY_KEY[key] for key in open_keys(statement)]
-
-
-def _has_answers(campaign: Campaign) -> bool:
-    """Whether ``statement.toml`` says something, or has an error."""
-    try:
-        return campaign[STATEMENT] != Statement()
-    except CurationError:
-        return True
 
 
 def write_template(campaign: Campaign) -> bool:
