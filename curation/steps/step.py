@@ -137,10 +137,6 @@ class Out(Results):
 Work = Callable[[Campaign, Out], dict[str, int]]
 
 
-def _never(campaign: Campaign) -> None:
-    return None
-
-
 @dataclass(frozen=True, eq=False)
 class Step:
     """One step: a function of the campaign, and what it makes and reads.
@@ -149,7 +145,7 @@ class Step:
         name: its name in the manifest.
         says: what it makes, in a few words.
         work: does it; writes its results and returns its counts. It gets what is declared here.
-        folder: where its results are: a stage, or a folder in that of a stage.
+        folder_name: the folder of its results in the campaign.
         version: a number that is raised when the same inputs give other results.
         makes: the datasets that are its results.
         reads: the datasets that it reads. The steps that make them run before it.
@@ -180,7 +176,7 @@ class Step:
     history: tuple[AnyDataset, ...] = ()
     settings: tuple[str, ...] = ()
     packages: Callable[[Settings], tuple[str, ...]] = lambda settings: ()
-    blocked: Callable[[Campaign], CurationError | None] = _never
+    blocked: Callable[[Campaign], CurationError | None] = lambda campaign: None
     applies: Callable[[Campaign], bool] = lambda campaign: True
     lasting: bool = False
     alone: Callable[[Campaign], bool] = lambda campaign: False
@@ -220,9 +216,7 @@ class Step:
         return self.work(campaign if self.whole else given, out)
 
 
-def step(
-    says: str, *, folder: Stage, version: int, below: str = "", **declared: Any
-) -> Callable[[Work], Step]:
+def step(says: str, *, folder: Stage, version: int, **declared: Any) -> Callable[[Work], Step]:
     """Declare a function as the step of its name; see ``Step`` for what is declared.
 
     ::
@@ -232,8 +226,7 @@ def step(
     """
 
     def declare(work: Work) -> Step:
-        place = f"{FOLDERS[folder]}/{below}" if below else FOLDERS[folder]
-        made = Step(work.__name__, says, work, place, version, **declared)
+        made = Step(work.__name__, says, work, FOLDERS[folder], version, **declared)
         MAKERS.update(dict.fromkeys(made.makes, made))
         return made
 
@@ -254,8 +247,8 @@ def with_needs(*steps: Step, campaign: Campaign | None = None) -> list[Step]:
 
     Args:
         steps: the steps, in the order of the pipeline.
-        campaign: also count what the steps read if it is made, and leave out the needs of steps
-            that run alone.
+        campaign: also count what the steps read if it is made; all that steps read counts so if
+            they run alone.
     """
     found: dict[Step, None] = {}
     for step in steps:

@@ -243,7 +243,7 @@ def test_a_step_gets_nothing_that_it_does_not_declare(finished: Path) -> None:
 # --- score runs as inputs -----------------------------------------------------------------------
 
 
-@step("how many scores there are", folder="boards", below="count", version=1, as_it_is=(SCORES,))
+@step("how many scores there are", folder="boards", version=1, as_it_is=(SCORES,))
 def count(campaign: Campaign, out: Out) -> dict[str, int]:
     files = [path for path in campaign[SCORES] if path.name == "scores.jsonl"]
     out.json("count.json", sum(path.read_bytes().count(b"\n") for path in files))
