@@ -628,12 +628,19 @@ PLANS: Dataset[Mapping[str, Plan]] = Dataset(
     "plans", lambda c: [*_opened(c), *_answer_files(c)], _read_plans, by_value=True
 )
 """The plans of the rounds that were opened here and have answers, by name, oldest first."""
-PLANNED = Dataset(
-    "planned rounds",
-    lambda c: [path for path in _opened(c) if path.parent.name in c.round_names()],
-    lambda c: tuple(each for each in c.rounds if each.name in c.round_names()),
-    reads=(ANSWERED,),
-)
+
+
+def _planned_files(campaign: Campaign) -> list[Path]:
+    answered = campaign.round_names()
+    return [path for path in _opened(campaign) if path.parent.name in answered]
+
+
+def _read_planned(campaign: Campaign) -> tuple[Round, ...]:
+    answered = campaign.round_names()
+    return tuple(each for each in campaign.rounds if each.name in answered)
+
+
+PLANNED = Dataset("planned rounds", _planned_files, _read_planned, reads=(ANSWERED,))
 """The rounds that were opened here and have answers, as they are now, oldest first."""
 CONSENTS: Dataset[frozenset[str]] = Dataset(
     "consents", _opened, lambda c: frozenset(each.consent for each in c.rounds), by_value=True

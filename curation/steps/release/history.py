@@ -141,7 +141,7 @@ class History:
 
     @property
     def release(self) -> ReleaseSettings:
-        """The settings in ``[release]``; ``hide`` is what is hidden of this version."""
+        """The settings in ``[release]``; what is hidden of this version is ``hide``, below."""
         return self.campaign.settings.release
 
     @property
