@@ -30,7 +30,7 @@ OUTSIDE = tuple(
     f"{os.path.realpath(place)}/"
     for place in (sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), tempfile.gettempdir())
 )
-ABOVE = {above for each in (str(ROOT / "x"), *OUTSIDE) for above in Path(each).parents}
+ABOVE = {above for each in (str(HOOKS / "x"), *OUTSIDE) for above in Path(each).parents}
 MACHINE = ("/dev/", "/etc/", "/proc/", "/sys/", "/usr/")
 
 
