@@ -159,7 +159,6 @@ class Step:
         applies: whether it runs on this machine; if not, its results are taken as they are.
         lasting: whether an erasure leaves its results, because they cannot be computed again.
         alone: whether it runs without the steps that it needs, because there are no answers yet.
-        whole: whether it gets the whole campaign, and declares only what makes it out of date.
         fixed: whether its results are there and are never rewritten; None if they may be. Only the
             step's own command and ``curation run`` make such results.
     """
@@ -180,7 +179,6 @@ class Step:
     applies: Callable[[Campaign], bool] = lambda campaign: True
     lasting: bool = False
     alone: Callable[[Campaign], bool] = lambda campaign: False
-    whole: bool = False
     fixed: Callable[[Campaign], bool] | None = None
 
     @property
@@ -212,8 +210,7 @@ class Step:
         """Do the work with what is declared, and with nothing else."""
         declared = (*self.datasets, *self.history)
         folder = self.folder(campaign)
-        given = Given(campaign, self.name, declared, self.settings, folder)
-        return self.work(campaign if self.whole else given, out)
+        return self.work(Given(campaign, self.name, declared, self.settings, folder), out)
 
 
 def step(says: str, *, folder: Stage, version: int, **declared: Any) -> Callable[[Work], Step]:

@@ -12,19 +12,20 @@ import sysconfig
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from curation.campaign import Campaign, RoundDataset, open_campaign, with_reads
 from curation.cli import demo  # noqa: F401  (what commands import is not counted as touched)
 from curation.files import CurationError
 from curation.rounds.people import KEYS
-from curation.steps.pipeline import STEPS
+from curation.steps.pipeline import PRIVATE_PAGES, STEPS
 from curation.steps.step import QUIET, Out, Step
 from curation.text import times
 from support.commands import ROOT
 
 HOOKS = Path(__file__).parent / "hooks"
 MARK = "/the-step-begins"
+BY_NAME = {each.name: each for each in (*STEPS, PRIVATE_PAGES)}
 SHIPPED = ("data", "annotation_configs", "schemas")
 OUTSIDE = tuple(
     f"{os.path.realpath(place)}/"
@@ -32,6 +33,17 @@ OUTSIDE = tuple(
 )
 ABOVE = {above for each in (str(HOOKS / "x"), *OUTSIDE) for above in Path(each).parents}
 MACHINE = ("/dev/", "/etc/", "/proc/", "/sys/", "/usr/")
+
+
+class Noted(Campaign):
+    """A campaign that knows what its datasets hold that are noted by value: the state of its
+    rounds depends on the time, and whether a review is due on the day.
+    """
+
+    values: ClassVar[dict[Any, Any]] = {}
+
+    def __getitem__(self, dataset: Any) -> Any:
+        return self.values[dataset] if dataset in self.values else super().__getitem__(dataset)
 
 
 class Touched(NamedTuple):
@@ -60,7 +72,7 @@ def touched(folder: Path, name: str, more: str = "") -> Touched:
     assert done.returncode == 0, done.stderr
     _, before, after = (set(p.splitlines()) for p in log.read_text("utf-8").split(f"{MARK}\n"))
     log.unlink()
-    campaign, step = open_campaign(folder), {each.name: each for each in STEPS}[name]
+    campaign, step = open_campaign(folder), BY_NAME[name]
     files = {str(path) for each in with_reads(step.datasets) for path in each.files(campaign)}
     found = sorted(p for p in after - before if not is_outside(p, folder))
     own = f"{step.folder(campaign)}/"
@@ -120,16 +132,15 @@ def forbid() -> None:
 
 def main(folder: Path, name: str, more: str) -> None:
     """Read what a step declares, then run it on the results of the others as they are."""
-    steps = {each.name: each for each in STEPS}
-    exec(more, {"steps": steps})
-    campaign, whole, step = open_campaign(folder), open_campaign(folder), steps[name]
+    exec(more, {"steps": BY_NAME})
+    campaign, step = open_campaign(folder), BY_NAME[name]
+    whole = Noted(folder, campaign.settings)
     Path(MARK).exists()
     state = step.state(campaign)
     read(campaign, step)
     Path(MARK).exists()
     out = Out(step.folder(whole), QUIET, state)
-    for each in (each for each in step.datasets if each.by_value):
-        whole[each]  # whether a review is due depends on the day
+    whole.values.update({each: whole[each] for each in step.datasets if each.by_value})
     forbid()
     try:
         step.run(whole, out)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from curation.campaign import FOLDERS, Campaign, Dataset
 from curation.files import CurationError, refuse_links
-from curation.records import Fields
 from curation.steps.pages import collecting
 from curation.steps.pages.collecting import Collected
 from curation.steps.source import open_source
@@ -63,22 +62,25 @@ def _step(
     *,
     private: bool,
 ) -> Step:
-    told: Dataset[Fields] = Dataset(
+    told = Dataset(
         "what is told",
         lambda campaign: (),
-        partial(collecting.told, pipeline=pipeline, private=private, status=status),
+        partial(collecting.read_told, pipeline=pipeline, private=private, status=status),
         by_value=True,
     )
-    shown: Dataset[None] = Dataset(
-        "shown", partial(collecting.inputs, private=private), lambda campaign: None
+    shown = Dataset(
+        "shown",
+        partial(collecting.inputs, private=private),
+        partial(collecting.read_shown, private=private),
     )
 
     def work(campaign: Campaign, out: Out) -> dict[str, int]:
-        made = collecting.collect(campaign, pipeline, out, private=private)
+        made = collecting.collect(campaign, campaign[told], campaign[shown], out, private=private)
+        campaign.forget(shown)
         return _write(made, out, name, private=private)
 
     settings = ("campaign.name", "campaign.language")
-    return Step(name, says, work, folder, 1, as_it_is=(told, shown), settings=settings, whole=True)
+    return Step(name, says, work, folder, 1, as_it_is=(told, shown), settings=settings)
 
 
 def _private_folder(campaign: Campaign) -> Path:

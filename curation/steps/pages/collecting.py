@@ -8,14 +8,13 @@ alone: nothing else that depends on labels is read.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from curation.campaign import Campaign
-from curation.files import dump_json, read_json
+from curation.campaign import FLAGS, Campaign
+from curation.files import read_json
 from curation.formats.table_words import FIRST, Sections, nearest, read_shipped
 from curation.records import Cat
 from curation.release.contents import FACTS, published
@@ -25,13 +24,44 @@ from curation.steps.release import versions
 from curation.steps.release.history import History, texts_of
 from curation.steps.source import Source, campaign_source
 from curation.steps.status import NOT_YET, UP_TO_DATE, Status
-from curation.steps.step import Reporter, Step, last_run
+from curation.steps.step import Out, Reporter, Step, last_run
 
 if TYPE_CHECKING:
     from curation.pages.report import Report
 
 NUMBERS, TABLES = "numbers", "tables"  # the folders of numbers that the report computes, and of CSV
 Sources = dict[str, tuple[str, Any]]
+
+
+class Told(NamedTuple):
+    """What the report says of the campaign; manifests have the sha256 of this value, not of files.
+
+    Attributes:
+        hidden: whether what depends on hidden gold labels is left out. Then ``made`` is among the
+            numbers, too, because no file that it is computed from may be listed in the manifest.
+        numbers: by the names of their files.
+        stale: why what a source says is out of date, by the source's name.
+        cats: if ``hidden``, the CATs whose gold labels are public.
+    """
+
+    hidden: bool
+    numbers: dict[str, Any]
+    stale: dict[str, str]
+    cats: Sequence[Cat]
+
+
+class Shown(NamedTuple):
+    """What the report takes from files; manifests have the sha256 of each.
+
+    Attributes:
+        sources: results of other steps.
+        numbers: what is computed from files, by the names of the files of numbers.
+        source: the campaign's CATs and score runs.
+    """
+
+    sources: Sources
+    numbers: dict[str, Any]
+    source: Source
 
 
 class Collected(NamedTuple):
@@ -77,7 +107,7 @@ def results(campaign: Campaign, *, hidden: bool) -> dict[str, Path]:
     public = {"release": facts} if facts else {}
     if hidden:
         return public
-    return public | {
+    paths = {
         "agreement": campaign.folder("decisions") / "agreement.json",
         "split": campaign.folder("decisions") / "split.json",
         "statistics": campaign.folder("measures") / "statistics.json",
@@ -86,6 +116,7 @@ def results(campaign: Campaign, *, hidden: bool) -> dict[str, Path]:
         "pitfalls": campaign.folder("measures") / "pitfalls.json",
         "trust": campaign.folder("trust") / "report.json",
     }
+    return public | {name: path for name, path in paths.items() if path.exists()}
 
 
 def _is_public(campaign: Campaign, *, private: bool) -> bool:
@@ -93,24 +124,26 @@ def _is_public(campaign: Campaign, *, private: bool) -> bool:
     return not private and hides(campaign)
 
 
-def told(
+def read_told(
     campaign: Campaign, *, pipeline: Sequence[Step], private: bool, status: Status | None = None
-) -> dict[str, Any]:
-    """What the report depends on besides files; the state of the campaign is one of these."""
+) -> Told:
+    """Read the state of the campaign, the statement, and all that may not be noted by its files."""
     hidden = _is_public(campaign, private=private)
-    told = {
-        "state": state.numbers(campaign, pipeline, hidden=hidden, status=status),
-        "statement": state.statement(campaign),
-    }
-    shown: Sequence[Cat] = ()
-    if hidden:  # the files of what this is made of are not listed
-        told |= _numbers(campaign, hidden=True)
-        shown = _shown(campaign, hidden=True).cats
-    return {
-        "hidden": hidden,
-        "numbers": sha256(dump_json(told)).hexdigest(),
-        "cats": sha256(repr(shown).encode()).hexdigest() if shown else "",
-    }
+    now = state.numbers(campaign, pipeline, hidden=hidden, status=status)
+    numbers = {"state": now, "statement": state.statement(campaign)}
+    if hidden:
+        numbers["made"] = made.numbers(campaign, hidden=True)
+    stale = _stale(campaign, pipeline, results(campaign, hidden=hidden), now)
+    return Told(hidden, numbers, stale, _public_cats(campaign) if hidden else ())
+
+
+def read_shown(campaign: Campaign, *, private: bool) -> Shown:
+    """Read the files of ``inputs``, but for CATs and score runs, and compute ``made`` from them."""
+    hidden = _is_public(campaign, private=private)
+    paths = results(campaign, hidden=hidden)
+    sources = {name: (campaign.relative(path), read_json(path)) for name, path in paths.items()}
+    numbers = {} if hidden else {"made": made.numbers(campaign, hidden=False)}
+    return Shown(sources, numbers, campaign_source(campaign))
 
 
 def inputs(campaign: Campaign, *, private: bool) -> list[Path]:
@@ -123,7 +156,8 @@ def inputs(campaign: Campaign, *, private: bool) -> list[Path]:
     paths = [*results(campaign, hidden=hidden).values()]
     if not hidden:
         paths += made.inputs(campaign, hidden=False)
-        paths += [campaign.folder("decisions") / "cats.jsonl", *run_files(campaign)]
+        paths += [campaign.folder("decisions") / "cats.jsonl", *FLAGS.files(campaign)]
+        paths += [*run_files(campaign), *campaign.folder("scores").glob("*/*/choice.json")]
     return list(dict.fromkeys(paths))
 
 
@@ -134,44 +168,32 @@ def texts(language: str) -> Sections:
     return {section: keys | own.get(section, {}) for section, keys in english.items()}
 
 
-def collect(
-    campaign: Campaign, pipeline: Sequence[Step], reporter: Reporter, *, private: bool
-) -> Collected:
-    """Read and compute what the report of a campaign is made of.
+def collect(campaign: Campaign, told: Told, shown: Shown, out: Out, *, private: bool) -> Collected:
+    """Compute what else the report of a campaign is made of.
 
     Args:
         campaign: the campaign.
-        pipeline: the steps before the report.
-        reporter: where warnings and progress go.
+        told: what it says of the campaign.
+        shown: what it takes from files.
+        out: where warnings and progress go.
         private: also what is about hidden gold labels, and what writers meant.
     """
-    hidden = _is_public(campaign, private=private)
-    there = {n: path for n, path in results(campaign, hidden=hidden).items() if path.exists()}
-    sources = {name: (campaign.relative(path), read_json(path)) for name, path in there.items()}
-    now = state.numbers(campaign, pipeline, hidden=hidden)
-    numbers = {
-        "state": now,
-        "statement": state.statement(campaign),
-        **_numbers(campaign, hidden=hidden),
-    }
-    if not hidden:
-        numbers |= _numbers_of_cats(campaign_source(campaign), reporter)
-    if (shown := _shown(campaign, hidden=hidden)).cats:
-        numbers["terms"] = terms.numbers(shown, reporter, private=private)
-    late = _stale(campaign, pipeline, there, now)
-    language, folder = (
-        campaign.settings.campaign.language,
-        campaign.relative(campaign.folder("pages")),
-    )
+    numbers, source = told.numbers | shown.numbers, shown.source
+    if told.hidden:
+        source = replace(source, cats=told.cats)
+    else:
+        numbers |= _numbers_of_cats(source, out)
+    if source.cats:
+        numbers["terms"] = terms.numbers(source, out, private=private)
     return _collected(
         campaign.settings.campaign.name,
-        language,
-        f"{folder}/private" if private else folder,
-        sources,
+        campaign.settings.campaign.language,
+        campaign.relative(out.folder),
+        shown.sources,
         numbers,
-        stale=late,
+        stale=told.stale,
         private=private,
-        hidden=hidden,
+        hidden=told.hidden,
     )
 
 
@@ -188,34 +210,25 @@ def collect_gold(source: Source, reporter: Reporter, *, private: bool) -> Collec
     return _collected(source.split, source.language, "", {}, numbers, private=private)
 
 
-def _shown(campaign: Campaign, *, hidden: bool) -> Source:
-    """The CATs that are shown one by one: while gold labels are hidden, only public ones.
+def _public_cats(campaign: Campaign) -> list[Cat]:
+    """The CATs that are shown while gold labels are hidden.
 
     These are in a built version with their gold labels, and no CAT on their term is hidden, or in
     test and so will be.
     """
-    source = campaign_source(campaign)
-    if not hidden:
-        return source
     history = History(campaign)
     secret = history.unknown
 
     def names(cat: Cat) -> set[object]:
         return {cat.id, texts_of(published(cat))}
 
-    secrets = [cat for cat in source.cats if cat.split == "test" or names(cat) & secret]
+    secrets = [cat for cat in campaign.cats if cat.split == "test" or names(cat) & secret]
     closed = {(cat.domain, cat.target) for cat in secrets} | {cat.term for cat in secrets}
-    cats = [
+    return [
         cat
-        for cat in source.cats
+        for cat in campaign.cats
         if not {cat.term, (cat.domain, cat.target)} & closed and names(cat) & history.public
     ]
-    return replace(source, cats=cats)
-
-
-def _numbers(campaign: Campaign, *, hidden: bool) -> dict[str, Any]:
-    """Numbers of how a campaign came about, by the names of their files."""
-    return {"made": made.numbers(campaign, hidden=hidden)}
 
 
 def _numbers_of_cats(source: Source, reporter: Reporter) -> dict[str, Any]:
