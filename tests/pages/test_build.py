@@ -196,16 +196,33 @@ def test_status_knows_when_the_report_is_out_of_date(done: Desk, tmp_path: Path)
     assert state() == "out of date"
 
 
-def test_files_of_an_earlier_report_are_deleted(done: Desk, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lost", ["4-measures/manifest.json", "8-pages/manifest.json"])
+def test_files_of_an_earlier_report_are_deleted(done: Desk, tmp_path: Path, lost: str) -> None:
     desk = done.copy(tmp_path / "c")
     assert "tables/statistics-terms.csv" in built(desk)
-    note = desk.root / "8-pages" / "note.txt"
-    note.write_text("mine", "utf-8")
+    mine = {"note.txt": b"mine", "table.csv": b"1", "tables/note.txt": b"too"}
+    for name, data in mine.items():
+        (desk.root / "8-pages" / name).write_bytes(data)
     (desk.root / "4-measures/statistics.json").unlink()
     (desk.root / "4-measures/manifest.json").unlink()
+    (desk.root / lost).unlink(missing_ok=True)
     now = built(desk)
     assert not [name for name in now if "statistics" in name]
-    assert now["note.txt"] == b"mine"
+    assert mine.items() <= now.items()
+
+
+def test_no_file_behind_a_link_is_deleted(done: Desk, tmp_path: Path) -> None:
+    desk = done.copy(tmp_path / "c")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "own.html").write_text("mine", "utf-8")
+    built(desk)
+    shutil.rmtree(desk.root / "8-pages/terms")
+    (desk.root / "8-pages/terms").symlink_to(elsewhere)
+    ran = desk.forked("pages", "build", "-c", desk.root)
+    assert ran.code == 1
+    assert "terms" in ran.err
+    assert [path.name for path in elsewhere.iterdir()] == ["own.html"]
 
 
 def test_texts_of_people_are_no_markup(done: Desk, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import random
 import shutil
 import signal
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +64,6 @@ NOT_CHANGED = {
 }
 """Settings that no edit changes, and why."""
 REMOVED, LICENCE = "remove", "7-release/LICENSE.txt"
-KNOWN = {
-    "8-pages/tables/*": "pages finds the tables of its last report by its manifest alone, so one "
-    "that is no longer made stays if the manifest was deleted or the step killed",
-}
-"""Files that stay today although a clean start has none, after a lost manifest; and the reason."""
 
 
 # --- the campaign -------------------------------------------------------------------------------
@@ -480,11 +474,6 @@ class Edited:
     def _equal(self, clean: Path) -> None:
         names = (*RESULTS, "7-release")
         old, new = files(self.root, names), files(clean, names)
-        if any(done.startswith(("folder", "killed")) for done in self.done):
-            left = [
-                name for name in old.keys() - new.keys() for known in KNOWN if fnmatch(name, known)
-            ]
-            old = {name: data for name, data in old.items() if name not in left}
         differ = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
         if differ:
             first = differ[0]

@@ -4,7 +4,7 @@
 """
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +19,8 @@ from curation.steps.step import QUIET, Out, Reporter, Step
 from curation.work.manifest import MANIFEST, Results, digests, read_manifest, run_step
 
 REPORT, STEP = "report.html", "pages"
+SOMETIMES = ("cats.html", "terms/*.html", "numbers/*.json", "tables/*.csv")
+"""The files that only some reports have. In a campaign's folder, nobody else writes such files."""
 
 
 class MadePages(NamedTuple):
@@ -28,15 +30,15 @@ class MadePages(NamedTuple):
     files: list[str]
 
 
-def _write(made: Collected, results: Results, step: str, *, private: bool) -> dict[str, int]:
-    """Stage all files of a report, and delete those of the last one that it does not have."""
+def _write(
+    made: Collected, results: Results, before: Iterable[Path], *, private: bool
+) -> dict[str, int]:
+    """Stage all files of a report, and delete those of earlier ones that it does not have."""
     from curation.pages.report import files
 
     for path, data in (*files(made.report), *made.files.items()):
         results.lines(path, [data], private=private)
-    before = read_manifest(results.folder).steps.get(step)
-    there = {results.folder / name for name in (before.outputs if before else ())}
-    for old in there.difference(results.staged):
+    for old in {*before}.difference(results.staged):
         refuse_links(old.parent, below=results.folder.parent)
         old.unlink(missing_ok=True)
     return {"files": len(results.staged), "tables": len(made.report.sources["tables"][1])}
@@ -77,7 +79,8 @@ def _step(
     def work(campaign: Campaign, out: Out) -> dict[str, int]:
         made = collecting.collect(campaign, campaign[told], campaign[shown], out, private=private)
         campaign.forget(shown)
-        return _write(made, out, name, private=private)
+        before = (path for pattern in SOMETIMES for path in out.folder.glob(pattern))
+        return _write(made, out, before, private=private)
 
     settings = ("campaign.name", "campaign.language")
     return Step(name, says, work, folder, 1, as_it_is=(told, shown), settings=settings)
@@ -128,10 +131,12 @@ def build_gold(
     made = collecting.collect_gold(source, reporter, private=private)
     if private:  # git never adds it
         made.files[".gitignore"] = b"*\n"
+    last = read_manifest(to).steps.get(STEP)  # other files in the folder may be the user's
+    before = [to / name for name in (last.outputs if last else ())]
     run = run_step(
         Results(to),
         STEP,
-        lambda results: _write(made, results, STEP, private=private),
+        lambda results: _write(made, results, before, private=private),
         algorithm=1,
         settings={},
         inputs=digests({path.name: path for path in gold}),
