@@ -1,11 +1,19 @@
 """Decides that a person's answers no longer count, and computes all results again."""
 
+import shutil
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, dump_json, dump_line, read_json, writing
+from curation.files import (
+    CurationError,
+    dump_json,
+    dump_line,
+    read_json,
+    refuse_links,
+    writing,
+)
 from curation.formats.table_words import Words
 from curation.records import Fields, Manifest, Standing, Task
 from curation.rounds import people
@@ -13,8 +21,7 @@ from curation.rounds.answers import archive
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.rows import column, file_row, text_of
 from curation.steps import read
-from curation.steps.pages.build import delete_private
-from curation.steps.pipeline import PAGES, STEPS, made_steps, recompute
+from curation.steps.pipeline import ON_DEMAND, PAGES, STEPS, made_steps, recompute
 from curation.steps.release import versions
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import answers
@@ -233,8 +240,12 @@ def decide_on_person(
     )
     with writing(round_files.standing_file(campaign), private=True) as file:
         file.writelines(map(dump_line, decisions))
-    if delete_private(campaign):
-        reporter.note("8-pages/private/ is deleted: build it again if you need it")
+    for folder in (step.folder(campaign) for step in ON_DEMAND if not step.lasting):
+        refuse_links(folder, below=campaign.root)
+        if folder.is_dir():
+            shutil.rmtree(folder)
+            where = campaign.relative(folder)
+            reporter.note(f"{where}/ is deleted: build it again if you need it")
     erased = erase(campaign, person, reporter=reporter) if action == "erase" else 0
     failure = recompute(campaign, computed, reporter)
     if failure and action == "erase":  # old results come from answers that must not be kept

@@ -30,6 +30,11 @@ _BEFORE_PAGES = (
 PAGES = pages_step(_BEFORE_PAGES)
 PRIVATE_PAGES = private_step(_BEFORE_PAGES)
 STEPS: tuple[Step, ...] = (*_BEFORE_PAGES, PAGES)
+ON_DEMAND: tuple[Step, ...] = (build.anonymous, PRIVATE_PAGES)
+"""The steps that only a command of their own runs.
+
+If a person leaves, the folder of such a step is deleted, unless the step is lasting.
+"""
 BY_NAME = {step.name: step for step in STEPS}
 for _number, _step in enumerate(STEPS):
     if late := {*makers((*_step.reads, *_step.if_made))} - {*STEPS[:_number]}:

@@ -15,7 +15,7 @@ from curation.campaign import TERMS, AnyDataset, Campaign, OfRounds, open_campai
 from curation.files import dump_json, read_json
 from curation.given import Given, UndeclaredError
 from curation.steps.decisions import agreement_report
-from curation.steps.pipeline import BY_NAME, STEPS, bring_up_to_date, made_steps
+from curation.steps.pipeline import BY_NAME, ON_DEMAND, STEPS, bring_up_to_date, made_steps
 from curation.steps.read import SCORES
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.scores.compare import read_agreement
@@ -156,6 +156,12 @@ def test_the_fewest_steps_that_bring_all_up_to_date(example: Path, campaign: Cam
     last = [step for step in made if step not in needed]
     assert {"item_pitfalls", "statistics", "trust"} <= {step.name for step in last}
     assert made_steps(open_campaign(example)) == last
+
+
+def test_what_is_deleted_if_a_person_leaves_is_the_folder_of_no_other_step() -> None:
+    assert [step.name for step in ON_DEMAND if not step.lasting] == ["private"]
+    others = {step.folder_name for step in STEPS}
+    assert not [step for step in ON_DEMAND if not step.lasting and step.folder_name in others]
 
 
 NOT_ASKED = {

@@ -3,7 +3,6 @@
 ``8-pages/`` has the report that a team may show; ``8-pages/private/`` is for the team alone.
 """
 
-import shutil
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -84,20 +83,6 @@ def _step(
 
     settings = ("campaign.name", "campaign.language")
     return Step(name, says, work, folder, 1, as_it_is=(told, shown), settings=settings)
-
-
-def _private_folder(campaign: Campaign) -> Path:
-    return campaign.folder("pages") / "private"
-
-
-def delete_private(campaign: Campaign) -> bool:
-    """Delete the report with what is hidden; gives whether there was one."""
-    folder = _private_folder(campaign)
-    refuse_links(folder, below=campaign.root)
-    there = folder.is_dir()
-    if there:
-        shutil.rmtree(folder)
-    return there
 
 
 def build_gold(
