@@ -6,14 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import (
-    CurationError,
-    dump_json,
-    dump_line,
-    read_json,
-    refuse_links,
-    writing,
-)
+from curation.files import CurationError, dump_json, dump_line, read_json, refuse_links, writing
 from curation.formats.table_words import Words
 from curation.records import Fields, Manifest, Standing, Task
 from curation.rounds import people
