@@ -34,7 +34,6 @@ from pydantic import BaseModel, ValidationError
 from curation.files import (
     CurationError,
     Hashed,
-    hashed,
     printable,
     read_bytes,
     read_json,
@@ -73,6 +72,7 @@ from curation.settings import Settings, read_settings, settings_text
 from curation.text.times import now
 from curation.work.interrupts import is_command
 from curation.work.manifest import MANIFEST, read_manifest
+from curation.work.stamps import Known, Stamp, known_of, read_stamps, stamp, write_stamps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +104,6 @@ FOLDERS: dict[Stage, str] = {
 _OURS = shipped("data")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-Stamp = tuple[int, int, int] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,9 +185,10 @@ class Campaign:
 
     root: Path
     settings: Settings
-    _known: dict[Any, tuple[list[Stamp], Any]] = field(
+    _known: dict[Any, tuple[list[Stamp | None], Any]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _hashes: dict[Path, Known] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @overload
     def __getitem__(self, dataset: Dataset[T]) -> T: ...
@@ -210,7 +210,7 @@ class Campaign:
             files: what it is read from; without any, nothing is remembered.
             read: reads it.
         """
-        stamps = [_stamp(path) for path in files]
+        stamps = [stamp(path) for path in files]
         known = self._known.pop(key, None)
         if known is None or known[0] != stamps or not stamps:
             known = None  # frees it before the next one is read
@@ -243,7 +243,31 @@ class Campaign:
         return found.lines if found else None
 
     def _hashed(self, path: Path) -> Hashed | None:
-        return self.once(("sha256", path), [path], lambda: hashed(path))
+        known = self._hashes.pop(path, None)
+        if known is None or known.stamp != stamp(path):
+            known = known_of(path)
+        if known:
+            self._hashes[path] = known
+        return known and known.hashed
+
+    def content(self, path: Path, digest: Callable[[], str]) -> str:
+        """A digest of what a file holds, computed once; "" if there is no file."""
+        if self._hashed(path) is None:
+            return ""
+        if not self._hashes[path].content:
+            self._hashes[path] = self._hashes[path]._replace(content=digest())
+        return self._hashes[path].content
+
+    def learn(self, known: Mapping[Path, Known]) -> None:
+        """Take the sha256 of files as known, as long as they are the same."""
+        self._hashes.update(known)
+
+    def trust_stamps(self) -> None:
+        """Do not hash files again that are as they were at the end of an earlier command.
+
+        Their time, inode and size say so; ``curation status`` does this. A step hashes.
+        """
+        self.learn(read_stamps(self.root))
 
     def digests(self, paths: Iterable[Path]) -> dict[str, str]:
         """The sha256 of files by their paths as in manifests; empty for those that are absent."""
@@ -468,6 +492,7 @@ class Campaign:
                 file.write(f"«{_command()}» ({process}, since {now()})".encode())
             protect(self.root)
             yield
+            write_stamps(self.root, self._hashes)
         finally:
             try:
                 holder.unlink(missing_ok=True)
@@ -486,15 +511,6 @@ class Campaign:
         folders = (*(self.root / name for name in FOLDERS.values()), *below)
         for path in (self.root / ".lock", *folders):
             refuse_links(path, below=self.root)
-
-
-def _stamp(path: Path) -> Stamp:
-    """The time, inode and size of a file: if they are equal, it has not changed."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return None
-    return stat.st_mtime_ns, stat.st_ino, stat.st_size
 
 
 R = TypeVar("R", bound=Record)

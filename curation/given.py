@@ -33,6 +33,7 @@ class Given(Campaign):
     ) -> None:
         super().__init__(whole.root, cast(Settings, _Declared(whole.settings, step, settings)))
         object.__setattr__(self, "_whole", whole)
+        object.__setattr__(self, "_hashes", whole._hashes)
         object.__setattr__(self, "_step", step)
         object.__setattr__(self, "_datasets", frozenset(datasets))
         object.__setattr__(self, "_folder", folder)

@@ -70,6 +70,7 @@ def init(
 def status(campaign: Where = Path(), as_json: Json = False) -> None:
     """Show the state of the campaign, and what to do next."""
     opened = open_campaign(campaign)
+    opened.trust_stamps()
     state = read_status(opened)
     if as_json:
         rows = {

@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign import CATS, Campaign
 from curation.checks.codes import PITFALLS
-from curation.files import CurationError, count_lines, digest, read_json
+from curation.files import CurationError, read_json
 from curation.records import Fields, Item, StepRun
 from curation.rounds.progress import Progress
 from curation.scores.run_folder import COMPARISONS, SCORES, check_about
@@ -284,7 +284,7 @@ def score_runs(campaign: Campaign) -> list[ScoreRun]:
     paths = [f / (SCORES if f / SCORES in files else COMPARISONS) for f in folders]
 
     try:
-        sha = cats_digest(campaign.cats) if campaign.cats else ""
+        sha = campaign.content(CATS.files(campaign)[0], lambda: cats_digest(campaign.cats))
     except CurationError:  # it is damaged, and the step split will write it again
         sha = ""
     abouts = {path: _object(path.with_name("run.json"), check_about) for path in paths}
@@ -294,15 +294,14 @@ def score_runs(campaign: Campaign) -> list[ScoreRun]:
     by_name = {f"{models[path]}/{path.parent.name}": path for path in paths}
     runs = []
     for path in paths:
-        refused = path.with_name("rejected.jsonl")
-        state = _run_state(path, sha, abouts[path], by_name)
+        state = _run_state(campaign, path, sha, abouts[path], by_name)
         about = {"model": models[path], **(abouts[path] or {})}
         runs.append(
             ScoreRun(
                 model=models[path],
                 rule=path.parent.name,
-                scores=count_lines(path) if path.exists() else 0,
-                refused=count_lines(refused) if refused.exists() else 0,
+                scores=campaign.lines(path) or 0,
+                refused=campaign.lines(path.with_name("rejected.jsonl")) or 0,
                 state=state,
                 again="" if state == UP_TO_DATE else again(about),
             )
@@ -311,7 +310,11 @@ def score_runs(campaign: Campaign) -> list[ScoreRun]:
 
 
 def _run_state(
-    path: Path, sha: str, about: Mapping[str, Any] | None, by_name: Mapping[str, Path]
+    campaign: Campaign,
+    path: Path,
+    sha: str,
+    about: Mapping[str, Any] | None,
+    by_name: Mapping[str, Path],
 ) -> str:
     """Whether a run's results are of the CATs with this digest."""
     results = path.with_name("results.json")
@@ -321,15 +324,16 @@ def _run_state(
         return UNFINISHED
     if of.get("sha256") != sha:
         return OLDER_CATS
-    replies = of.get("replies_sha256")  # a copy of the campaign may lack the replies
-    if replies is not None and digest(path.with_name("replies.jsonl")) not in (replies, None):
+    replies = of.get("replies_sha256")
+    now = campaign.digest(path.with_name("replies.jsonl"))
+    if replies is not None and now not in (replies, ""):  # a copy of the campaign may lack them
         return UNFINISHED
     own = about.get("scores_sha256")
-    if own is not None and own != digest(path):
+    if own is not None and own != campaign.digest(path):
         return UNFINISHED
     members = about.get("members_sha256")
     for name, then in members.items() if isinstance(members, Mapping) else ():
-        if name in by_name and digest(by_name[name]) != then:
+        if name in by_name and campaign.digest(by_name[name]) != then:
             return OLDER_SCORES
     return UP_TO_DATE
 

@@ -363,6 +363,7 @@ def run_steps(
             out = Out(folder, reporter, state)
             try:
                 run = run_step(out, step.name, partial(_work, step, campaign), **state)
+                campaign.learn(out.known)
             except UnlessNamedError as error:
                 if named and step in steps:
                     raise

@@ -28,6 +28,7 @@ from curation.files import (
 from curation.records import Manifest, Record, StepRun
 from curation.text.times import now
 from curation.version import __version__
+from curation.work.stamps import Known, known_of
 
 MANIFEST = "manifest.json"
 SEGMENTS = "segments.json"
@@ -43,6 +44,7 @@ class Results:
         self.staged: list[Path] = []
         self.folders: list[Path] = []
         self.warnings: list[str] = []
+        self.known: dict[Path, Known] = {}
 
     def lines(self, name: str, lines: Iterable[bytes], *, private: bool = False) -> None:
         """Stage a file from byte chunks; a ``private`` one can be read by its owner alone."""
@@ -78,16 +80,11 @@ class Results:
         Returns:
             The sha256 of each file by its name in the folder of the results.
         """
-        outputs = {
-            place.relative_to(self.folder).as_posix(): digest(beside(place)) or ""
-            for place in self.staged
-        }
+        staged = {place: beside(place) for place in self.staged}
         for place in self.folders:
-            outputs |= {
-                (place / name).relative_to(self.folder).as_posix(): digest(beside(place) / name)
-                or ""
-                for name in file_names(beside(place))
-            }
+            names = file_names(beside(place))
+            staged |= {place / name: beside(place) / name for name in names}
+        self.known = {p: found for p, path in staged.items() if (found := known_of(path))}
         for place in self.staged:
             os.replace(beside(place), place)
         for folder in {place.parent for place in self.staged}:
@@ -95,7 +92,8 @@ class Results:
         for place in self.folders:
             _move_folder(beside(place), place)
         self.staged, self.folders = [], []
-        return outputs
+        known = self.known.items()
+        return {p.relative_to(self.folder).as_posix(): each.hashed.sha256 for p, each in known}
 
     def discard(self) -> None:
         """Delete the staged files and folders."""
