@@ -14,6 +14,8 @@ __all__ = ["__version__", "open_campaign"]
 def open_campaign(folder: str | PathLike[str]) -> "Campaign":
     """Open a campaign: ``open_campaign("my-campaign").items``.
 
+    What is out of date gives a warning when it is read.
+
     Args:
         folder: the campaign's folder.
 
@@ -24,5 +26,6 @@ def open_campaign(folder: str | PathLike[str]) -> "Campaign":
     from pathlib import Path
 
     from curation import campaign
+    from curation.steps.reading import Reading
 
-    return campaign.open_campaign(Path(folder))
+    return Reading(campaign.open_campaign(Path(folder)))

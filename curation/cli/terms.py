@@ -16,6 +16,7 @@ from curation.reasons import REASONS
 from curation.records import Fields
 from curation.steps import terms as steps
 from curation.steps.pipeline import bring_up_to_date
+from curation.steps.reading import Reading
 from curation.steps.terms import query_facts, scan_facts, tally_facts
 from curation.terms.facts import Facts
 from curation.text.wording import amount
@@ -211,7 +212,7 @@ def explain(
             its Wikidata id or its own id.
         domain (NAME): Only in this domain.
     """
-    stories = steps.explain(open_campaign(campaign), term, domain)
+    stories = steps.explain(Reading(open_campaign(campaign), console), term, domain)
     if as_json:
         console.say_json(stories)
         return

@@ -303,6 +303,16 @@ def changed(
     yield from changes(run, step.folder(campaign), **now, sha256=campaign.digest)
 
 
+def is_up_to_date(campaign: Campaign, step: Step) -> bool:
+    """Whether a step and all that it needs are up to date; also if it has never run here."""
+    if last_run(campaign, step) is None:  # its results were put there by hand
+        return True
+    try:
+        return all(current(campaign, each) for each in with_needs(step))
+    except CurationError:  # raw answers are missing, for example
+        return False
+
+
 def missing_packages(campaign: Campaign, step: Step) -> dict[str, str]:
     """The packages that a step's last results were made with and that are not installed now.
 

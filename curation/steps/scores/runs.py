@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.campaign import Campaign
 from curation.files import CurationError, read_json
 from curation.formats.predictions import check_complete, read_predictions, scores_of, turned
 from curation.records import KINDS, Cat, Fields, Kind
@@ -23,7 +22,7 @@ from curation.stats.metrics import Ties, comparisons, of_one_kind, results
 from curation.steps import decisions, measures
 from curation.steps.measures import VADER
 from curation.steps.source import Source
-from curation.steps.step import QUIET, Reporter, Step, current, last_run, with_needs
+from curation.steps.step import QUIET, Reporter, is_up_to_date
 from curation.text.wording import amount
 from curation.text.words import Sentiment
 
@@ -381,16 +380,6 @@ def warn_if_outdated(source: Source, reporter: Reporter) -> None:
             f"{source.campaign.folder('decisions') / 'cats.jsonl'}: the CATs are out of date: run "
             "«curation run», then score the models again"
         )
-
-
-def is_up_to_date(campaign: Campaign, step: Step) -> bool:
-    """Whether a step and all that it needs are up to date; also if it has never run here."""
-    if last_run(campaign, step) is None:  # its results were put there by hand
-        return True
-    try:
-        return all(current(campaign, each) for each in with_needs(step))
-    except CurationError:  # raw answers are missing, for example
-        return False
 
 
 def baselines(
