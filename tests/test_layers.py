@@ -122,7 +122,7 @@ def allowed(module: str, name: str) -> bool:
         return target in {"", "records", "reasons"}
     if here in {"cli", "__main__"}:
         return True
-    if here == "steps":
+    if here in {"steps", ""}:  # ``import curation`` is for notebooks
         return target not in {"cli", "__main__"}
     return target not in (STAGES | ABOVE) - {here}
 
