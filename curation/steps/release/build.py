@@ -163,6 +163,7 @@ def _build(campaign: Campaign, out: Out, *, anonymous: bool = False) -> dict[str
     scores = quality.read_scores(campaign, inputs.cats, why, out)
     facts = collecting.facts(inputs, scores, first, out)
     del inputs, scores  # CATs and runs take more memory than all that follows
+    campaign.forget(CATS)
     facts = hidden.public_facts(history, facts, contents, golds, out, out)
     before = [place.name for place in versions.earlier(campaign)]
     near, _ = near_public(history, whole.cats, versions=before)

@@ -135,13 +135,14 @@ def _imported(
     accepted = [
         _Answered(item.writer, item.kind, _day(item.submitted_at)) for item in items if item.writer
     ]
-    days: dict[tuple[str, str], set[str | None]] = defaultdict(set)
+    first: dict[tuple[str, str], str | None] = {}
     if labels is not None:
         columns = (labels[column] for column in ("item", "annotator", "submitted_at"))
         for item, person, time in zip(*columns, strict=True):
-            days[item, person].add(_day(time))
-    first = {key: min(filter(None, those), default=None) for key, those in days.items()}
+            days = filter(None, (first.get((item, person)), _day(time)))
+            first[item, person] = min(days, default=None)
     accepted += [_Answered(person, VALIDATION, day) for (_, person), day in first.items()]
+    del first
     rows: Any = () if labels is None else labels.itertuples(index=False)
     done = pay.imported(name, items, rows, campaign.rejected[name])
     return accepted, sum(not each.accepted for each in done)
