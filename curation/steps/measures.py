@@ -36,7 +36,7 @@ from curation.models.loading import token_counter
 from curation.records import KINDS, Cat, Fields, Pitfall
 from curation.settings import MeasureSettings, Settings
 from curation.steps.decisions import kept_without_votes, split
-from curation.steps.read import META_TEXT, OWN_WORDS, PITFALL_WORDS, RATES, word_packages
+from curation.steps.read import META_TEXT, OWN_WORDS, PITFALL_TABLES, RATES, word_packages
 from curation.steps.source import Source, campaign_source, gold_source, open_source
 from curation.steps.step import QUIET, Out, Reporter, Step, run_steps, splitters, step, versions
 from curation.text.words import NotCheckedError
@@ -377,7 +377,7 @@ PITFALLS_FOUND = in_file("measures", "pitfalls.jsonl", Pitfall)
     version=9,
     makes=(PITFALL_REPORT, PITFALLS_FOUND),
     reads=(TERMS, CATS, DECISIONS),
-    as_it_is=(OWN_WORDS, PITFALL_WORDS, META_TEXT, RATES),
+    as_it_is=(OWN_WORDS, *PITFALL_TABLES, META_TEXT, RATES),
     settings=("campaign.language", "rounds.form", "decisions.trust_gold"),
     packages=word_packages,
 )

@@ -227,7 +227,10 @@ KEY = Dataset(
 
 
 META_TEXT = shipped_file("data", "words", "meta_text.csv")
-PITFALL_WORDS = shipped_file("data", "words", "pitfalls.csv")
+PITFALL_TABLES = (
+    shipped_file("data", "words", "pitfalls.csv"),
+    shipped_file("data", "checks", "pitfalls.toml"),
+)
 RATES = shipped_file("data", "rates", "stereoset_dev.json")
 PACKAGES = ("wordfreq", "simplemma", "lemminflect", "better-profanity", "Faker", "rapidfuzz")
 

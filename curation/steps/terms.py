@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, StrictInt, TypeAdapter, ValidationError
 
-from curation.campaign import ANSWERED, SETTINGS, TERMS, Campaign, Dataset, in_file
+from curation.campaign import (
+    ANSWERED,
+    SETTINGS,
+    TERMS,
+    Campaign,
+    Dataset,
+    in_file,
+    shipped_file,
+)
 from curation.files import (
     CurationError,
     digest,
@@ -486,13 +494,16 @@ CANDIDATE_COLUMNS = (
 REFUSED_EDITS = in_file("terms", "rejected.jsonl", Rejection)
 
 
+_TABLES = tuple(shipped_file("data", "terms", name) for name in ("languages.toml", "places.toml"))
+
+
 @step(
     "target terms and their families",
     folder="terms",
     version=4,
     makes=(TERMS,),
     reads=(WORDS, FACTS, MET, EDITS),
-    as_it_is=(WITHOUT_WORDS,),
+    as_it_is=(WITHOUT_WORDS, *_TABLES),
     history=(REFUSED_EDITS,),
     settings=("campaign.language", "terms.selecting", "domains"),
     lasting=True,

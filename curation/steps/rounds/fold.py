@@ -36,7 +36,7 @@ from curation.steps.read import (
     META_TEXT,
     OUT,
     OWN_WORDS,
-    PITFALL_WORDS,
+    PITFALL_TABLES,
     RAW,
     word_packages,
 )
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     version=6,
     makes=(ITEM_PITFALLS,),
     reads=(TERMS, ITEMS),
-    as_it_is=(OWN_WORDS, PITFALL_WORDS, ANSWERED),
+    as_it_is=(OWN_WORDS, *PITFALL_TABLES, ANSWERED),
     settings=("campaign.language", "rounds.form"),
     packages=word_packages,
     applies=read.raw_is_here,
