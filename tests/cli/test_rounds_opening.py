@@ -100,7 +100,7 @@ def test_an_opening_killed_after_people_could_answer_keeps_its_time(
     desk: Desk, tmp_path: Path
 ) -> None:
     command = ("rounds", "open", "review", "--name", "r")
-    _, killed = desk.killed(command, tmp_path, lambda writes: writes[-3:])
+    _, killed = desk.killed(command, tmp_path, lambda writes: writes[-6:])
     begun = 0
     for own in killed:
         path = own.rounds / "r" / "round.json"
