@@ -75,9 +75,9 @@ def apart(work: Callable[..., None], *args: Any) -> None:
 
 def empty(root: Path) -> None:
     """Make a campaign without answers."""
-    from curation.campaign import create_campaign
+    from curation.campaign.settings import CampaignSettings, ReleaseSettings, Settings, new_id
+    from curation.campaign.store import create_campaign
     from curation.checks.codes import PITFALLS
-    from curation.settings import CampaignSettings, ReleaseSettings, Settings, new_id
 
     about = CampaignSettings(id=new_id(), name="Made up")
     accept = ReleaseSettings(accept=tuple(PITFALLS))  # texts of random words have many

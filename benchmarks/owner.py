@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 os.environ.setdefault("CURATION_KEYS", tempfile.mkdtemp())
 
-from curation.campaign import open_campaign  # noqa: E402
+from curation.campaign.store import open_campaign  # noqa: E402
 from curation.records import GOLDS  # noqa: E402
 from curation.rounds.platforms.web.forms import WORDS  # noqa: E402
 from curation.rounds.platforms.web.store import Person, Store  # noqa: E402

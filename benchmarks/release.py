@@ -36,11 +36,11 @@ MODELS = ("model-a", "model-b")
 
 def campaign(root: Path, count: int) -> None:
     """Make the campaign: a file of published items is imported, and the steps run."""
-    from curation.campaign import create_campaign
+    from curation.campaign.settings import CampaignSettings, ReleaseSettings, Settings, new_id
+    from curation.campaign.store import create_campaign
     from curation.catsets.stereoset import dataset
     from curation.checks.codes import PITFALLS
     from curation.files import dump_json
-    from curation.settings import CampaignSettings, ReleaseSettings, Settings, new_id
 
     drawn = random.Random(1)
     cats, labels = [], {}

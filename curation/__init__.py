@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from curation.version import __version__
 
 if TYPE_CHECKING:
-    from curation.campaign import Campaign
+    from curation.campaign.store import Campaign
 
 __all__ = ["__version__", "open_campaign"]
 
@@ -25,7 +25,7 @@ def open_campaign(folder: str | PathLike[str]) -> "Campaign":
     """
     from pathlib import Path
 
-    from curation import campaign
+    from curation.campaign import store
     from curation.steps.reading import Reading
 
-    return Reading(campaign.open_campaign(Path(folder)))
+    return Reading(store.open_campaign(Path(folder)))

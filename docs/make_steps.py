@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from curation.campaign.step import makers
 from curation.steps.pipeline import STEPS
-from curation.steps.step import makers
 
 PAGE = Path(__file__).with_name("architecture.md")
 

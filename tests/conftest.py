@@ -20,8 +20,8 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 
-from curation.campaign import Campaign, create_campaign
-from curation.settings import CampaignSettings, Settings, new_id
+from curation.campaign.settings import CampaignSettings, Settings, new_id
+from curation.campaign.store import Campaign, create_campaign
 from support import commands, selection
 from support import consumers as outside
 from support.environments import Process

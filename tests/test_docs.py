@@ -12,10 +12,16 @@ from typing import Any
 
 from pydantic_core import PydanticUndefined
 
+from curation.campaign.settings import (
+    PAPER,
+    DomainSettings,
+    GroupSettings,
+    PeopleSettings,
+    Settings,
+)
 from curation.models.rules import PROFILES, RULES
 from curation.reasons import REASONS
 from curation.scores.asking import VARIANTS
-from curation.settings import PAPER, DomainSettings, GroupSettings, PeopleSettings, Settings
 from curation.steps.pipeline import STEPS
 from support.offenders import refuse
 
@@ -315,8 +321,8 @@ def packages() -> set[str]:
 def missing_names(text: str) -> Iterator[tuple[int, str]]:
     """Modules, packages and functions that a guide names and that are not there, by line.
 
-    In backticks, ``steps/step.py`` is a module under curation/ or a file of the project, ``steps/``
-    is a folder there, and ``run_steps()`` a function. ``3-decisions/`` is in a campaign, and
+    In backticks, ``campaign/step.py`` is a module under curation/ or a file of the project,
+    ``steps/`` is a folder there, and ``run_steps()`` a function. ``3-decisions/`` is in a campaign, and
     ``test_STEP.py`` is an example.
     """
     for number, line in enumerate(text.split("\n"), 1):
@@ -342,7 +348,7 @@ def test_modules_and_functions_that_the_guides_name_exist() -> None:
         for number, name in missing_names(path.read_text("utf-8"))
     )
     refuse(found, fix="write where it is now")
-    assert list(missing_names("`steps/step.py` has\n`run_stops()`")) == [(2, "run_stops()")]
+    assert list(missing_names("`campaign/step.py` has\n`run_stops()`")) == [(2, "run_stops()")]
 
 
 # --- dependencies ---------------------------------------------------------------------------

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from conftest import Run
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.manifest import Results, run_step
+from curation.campaign.store import Campaign, open_campaign
 from curation.files import CurationError, beside, dump_json, open_plain, sweep, writing
 from curation.rounds.answers import archive
 from curation.scores.run_folder import locked_run
-from curation.work.manifest import Results, run_step
 from curation.work.run_folder import append_lines, cut_half_line, locked, set_aside
 from support.strike import half_written
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.cli import console
 from curation.cli.correcting import confirm
 from curation.cli.options import Json, MaybeCount, Where, command_group, locked, options_of_work

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where, locked, write_text
 from curation.files import CurationError

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.cli import console
 from curation.cli.options import Json, Natural, RoundArgument, Where, locked
 from curation.records import Round

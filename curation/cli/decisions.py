@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.store import Campaign, open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where, command_group, locked
 from curation.files import CurationError, read_json

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from curation.campaign import Campaign, create_campaign, open_campaign
+from curation.campaign.settings import Settings, read_settings
+from curation.campaign.store import Campaign, create_campaign, open_campaign
 from curation.catsets.stereoset import read_cats
 from curation.cli import console, measures, pages, rounds, trust
 from curation.cli.decisions import agreement, filter_, split
@@ -30,7 +31,6 @@ from curation.files import (
 )
 from curation.formats.tables import csv_text
 from curation.records import GOLD_COLUMNS, KINDS, Fields
-from curation.settings import Settings, read_settings
 from curation.steps.importing import import_answers
 from curation.steps.pages.build import REPORT
 from curation.steps.release import statement

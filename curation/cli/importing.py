@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where, command_group
 from curation.reasons import REASONS

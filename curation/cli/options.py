@@ -47,7 +47,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 import typer
 from typer.models import OptionInfo, ParameterInfo
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.store import Campaign, open_campaign
 from curation.files import CurationError, dump_json, sweep_beside, writing
 from curation.formats.tables import csv_text
 from curation.work.engine import Engine, check_device

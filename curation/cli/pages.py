@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.cli import console
 from curation.cli.options import Where, command_group
 from curation.steps.pages.build import build_gold

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Language, Split, Where, command_group, locked, write_text
 from curation.files import CurationError

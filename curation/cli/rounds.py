@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.store import Campaign, open_campaign
 from curation.cli import console
 from curation.cli.budget import ethics, plan
 from curation.cli.correcting import confirm, correct, show_items

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, get_args
 
 import typer
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.cli import console
 from curation.cli.options import MaybeCount, TieRule, Where, language_code, options_of_work
 from curation.files import CurationError, read_text

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.store import Campaign, open_campaign
 from curation.cli import console
 from curation.cli.options import Json, MaybeCount, Natural, Where, locked
 from curation.files import CurationError, writing

@@ -5,15 +5,15 @@ from typing import Annotated, Any
 
 import typer
 
-from curation.campaign import create_campaign, open_campaign
+from curation.campaign.settings import PAPER, CampaignSettings, new_settings
+from curation.campaign.step import Step, current, last_run
+from curation.campaign.store import create_campaign, open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.rounds.progress import Progress
-from curation.settings import PAPER, CampaignSettings, new_settings
 from curation.steps.pipeline import bring_up_to_date, read_status
 from curation.steps.release.statement import write_template
 from curation.steps.status import SHOWN
-from curation.steps.step import Step, current, last_run
 
 ASKED = {
     "name": "the benchmark's name, as it is published",

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.store import Campaign, open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Natural, Where, command_group, locked
 from curation.reasons import REASONS

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign.step import run_steps
+from curation.campaign.store import Campaign
 from curation.files import CurationError
 from curation.records import GOLD_COLUMNS, Association, Correction, Fields, Item
 from curation.rounds import people, plan
@@ -15,10 +16,10 @@ from curation.steps.release import versions
 from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.fold import answers, folded_answers
 from curation.steps.rounds.running import open_round
-from curation.steps.step import QUIET, Reporter, run_steps
 from curation.text.item_form import read_blank
 from curation.text.rules import stable_id
 from curation.text.times import now
+from curation.work.reporter import QUIET, Reporter
 
 CONTEXT = "context"
 FIELDS = (CONTEXT, *GOLD_COLUMNS)

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from curation.campaign import (
-    ANSWERED,
+from curation.campaign.dataset import ANSWERED, Dataset, in_json
+from curation.campaign.datasets import (
     CATS,
     CHECKS,
     DECISIONS,
@@ -14,13 +14,12 @@ from curation.campaign import (
     ITEMS,
     LABELS,
     PLANS,
-    SETTINGS,
     TASKS,
     TERMS,
-    Campaign,
-    Dataset,
-    in_json,
 )
+from curation.campaign.settings import write_setting
+from curation.campaign.step import Out, step
+from curation.campaign.store import SETTINGS, Campaign
 from curation.decisions import split as stage
 from curation.files import CurationError
 from curation.records import Decision, Item, Label, Rejection, SplitName, Term
@@ -30,7 +29,6 @@ from curation.release.folder import data_files, read_version
 from curation.release.hidden.commitments import HiddenGold
 from curation.rounds import people
 from curation.rounds.progress import ItemFacts
-from curation.settings import write_setting
 from curation.steps.read import (
     read_counted,
     stopped_early,
@@ -39,8 +37,8 @@ from curation.steps.read import (
 from curation.steps.release import versions
 from curation.steps.release.history import gold_file, read_golds
 from curation.steps.rounds import round_files
-from curation.steps.step import QUIET, Out, Reporter, step
 from curation.text.wording import amount
+from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,11 +6,11 @@ Its sentences are in ``data/people/ethics.md.jinja``, which a team can edit.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign.settings import PeopleSettings
+from curation.campaign.store import Campaign
 from curation.formats.requirements import described
 from curation.records import KINDS, Requirements, Round, RoundKind
 from curation.rounds import pages
-from curation.settings import PeopleSettings
 from curation.steps.release.statement import read_statement
 from curation.steps.release.versions import version_names
 from curation.steps.rounds import round_status

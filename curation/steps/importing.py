@@ -7,7 +7,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from curation.campaign import Campaign
+from curation.campaign.settings import is_name
+from curation.campaign.store import Campaign
 from curation.catsets.entries import Dataset, our_label, sentences_of
 from curation.catsets.mapping import mapping_error, read_mapping
 from curation.catsets.reading import read_dataset
@@ -22,16 +23,15 @@ from curation.rounds.answers.archive import as_json
 from curation.rounds.answers.interpret import named, person_of
 from curation.rounds.answers.rows import column, text_of, understood
 from curation.rounds.answers.table_checks import check_columns, settle_dates, unused_columns
-from curation.settings import is_name
 from curation.steps import read, terms
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import fold_answers
-from curation.steps.step import QUIET, Reporter
 from curation.steps.terms import register_terms
 from curation.text.rules import same_text
 from curation.text.times import Order
 from curation.text.wording import amount, some
 from curation.text.words import base
+from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.rounds.tables.table import Table

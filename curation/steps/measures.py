@@ -15,17 +15,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from platformdirs import user_cache_path
 
-from curation.campaign import (
-    CATS,
-    DECISIONS,
-    ITEMS,
-    TERMS,
-    Campaign,
-    Dataset,
-    in_file,
-    in_json,
-    open_campaign,
-)
+from curation.campaign.dataset import Dataset, in_file, in_json
+from curation.campaign.datasets import CATS, DECISIONS, ITEMS, TERMS
+from curation.campaign.settings import MeasureSettings, Settings
+from curation.campaign.step import Out, Step, run_steps, splitters, step, versions
+from curation.campaign.store import Campaign, open_campaign
 from curation.files import (
     CurationError,
     dump_json,
@@ -34,13 +28,12 @@ from curation.files import (
 )
 from curation.models.loading import token_counter
 from curation.records import KINDS, Cat, Fields, Pitfall
-from curation.settings import MeasureSettings, Settings
 from curation.steps.decisions import kept_without_votes, split
 from curation.steps.read import META_TEXT, OWN_WORDS, PITFALL_TABLES, RATES, word_packages
 from curation.steps.source import Source, campaign_source, gold_source, open_source
-from curation.steps.step import QUIET, Out, Reporter, Step, run_steps, splitters, step, versions
 from curation.text.words import NotCheckedError
 from curation.work.engine import Engine, own_workers
+from curation.work.reporter import QUIET, Reporter
 from curation.work.run_folder import append_lines
 
 if TYPE_CHECKING:

@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign.manifest import MANIFEST, SEGMENTS
+from curation.campaign.step import current, delete_files, last_run, run_steps
+from curation.campaign.store import Campaign
 from curation.files import CurationError, dump_json, dump_line, read_json, refuse_links, writing
 from curation.formats.table_words import Words
 from curation.records import Fields, Manifest, Standing, Task
@@ -20,16 +22,8 @@ from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import answers
 from curation.steps.rounds.quality import about_removed
 from curation.steps.rounds.round_status import open_platform
-from curation.steps.step import (
-    QUIET,
-    Reporter,
-    current,
-    delete_files,
-    last_run,
-    run_steps,
-)
 from curation.text.times import now
-from curation.work.manifest import MANIFEST, SEGMENTS
+from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.decisions.agreement import Agreement

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Sequence
 
-from curation.campaign import Campaign
+from curation.campaign.private import protect
+from curation.campaign.step import Step, last_run, makers, run_steps, with_needs
+from curation.campaign.store import Campaign
 from curation.files import CurationError
-from curation.private import protect
 from curation.records import StepRun
 from curation.steps import decisions, measures, status, terms
 from curation.steps.pages.build import REPORT, MadePages, pages_step, private_step
 from curation.steps.release import build
 from curation.steps.rounds import fold
-from curation.steps.step import QUIET, Reporter, Step, last_run, makers, run_steps, with_needs
 from curation.steps.trust import report
+from curation.work.reporter import QUIET, Reporter
 
 _BEFORE_PAGES = (
     terms.select,
@@ -48,7 +49,7 @@ def bring_up_to_date(
     reporter: Reporter = QUIET,
     tell: Callable[[Step, bool], None] | None = None,
 ) -> StepRun:
-    """Run the steps of these names, by default all: :func:`curation.steps.step.run_steps`.
+    """Run the steps of these names, by default all: :func:`curation.campaign.step.run_steps`.
 
     Raises:
         KeyError: there is no such step.

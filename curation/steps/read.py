@@ -5,15 +5,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from curation.campaign import PLANS, STANDING, Campaign, Dataset, not_in_copy, shipped_file
+from curation.campaign.dataset import Dataset, shipped_file
+from curation.campaign.datasets import PLANS, STANDING, not_in_copy
+from curation.campaign.manifest import MANIFEST, SEGMENTS, is_inside
+from curation.campaign.settings import Settings
+from curation.campaign.step import splitters
+from curation.campaign.store import Campaign
 from curation.files import CurationError, read_json
 from curation.records import VALUES, Item, Term
 from curation.rounds import people
 from curation.rounds.answers.archive import segments
-from curation.settings import Settings
-from curation.steps.step import splitters
 from curation.text.rules import Votes
-from curation.work.manifest import MANIFEST, SEGMENTS, is_inside
 
 if TYPE_CHECKING:
     from curation.decisions.filter import Counted

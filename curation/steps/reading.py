@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.step import is_up_to_date
+from curation.campaign.store import Campaign, open_campaign
 from curation.steps.pipeline import STEPS
-from curation.steps.step import QUIET, Reporter, is_up_to_date
+from curation.work.reporter import QUIET, Reporter
 
 _MAKERS = {each: step for step in STEPS for each in step.makes}
 

@@ -16,15 +16,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.store import Campaign, open_campaign
 from curation.catsets.stereoset import read_cats, read_gold_file
 from curation.checks.lists import is_not_english
 from curation.files import CurationError
 from curation.records import KINDS, Cat, Fields, Kind
 from curation.steps.release.hidden import remaining
-from curation.steps.step import QUIET, Reporter
 from curation.text.rules import stable_id
 from curation.text.wording import amount
+from curation.work.reporter import QUIET, Reporter
 
 SAMPLE = 1000  # CATs whose contexts show the language
 ALL = "all"  # the name of all splits together

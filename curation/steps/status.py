@@ -4,7 +4,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.campaign import CATS, Campaign
+from curation.campaign.datasets import CATS
+from curation.campaign.step import Step, changed, current, last_run, missing_packages, with_needs
+from curation.campaign.store import Campaign
 from curation.checks.codes import PITFALLS
 from curation.files import CurationError, read_json
 from curation.records import Fields, Item, StepRun
@@ -15,7 +17,6 @@ from curation.steps.decisions import about_published_golds, about_suspects
 from curation.steps.release import versions
 from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.round_status import RoundStatus
-from curation.steps.step import Step, changed, current, last_run, missing_packages, with_needs
 from curation.steps.terms import (
     EDITS,
     domains_without_terms,

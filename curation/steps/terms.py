@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, StrictInt, TypeAdapter, ValidationError
 
-from curation.campaign import (
-    ANSWERED,
-    SETTINGS,
-    TERMS,
-    Campaign,
-    Dataset,
-    in_file,
-    shipped_file,
-)
+from curation.campaign.dataset import ANSWERED, Dataset, in_file, shipped_file
+from curation.campaign.datasets import TERMS
+from curation.campaign.manifest import Results
+from curation.campaign.step import Out, step
+from curation.campaign.store import SETTINGS, Campaign
 from curation.files import (
     CurationError,
     digest,
@@ -31,7 +27,6 @@ from curation.files import (
 )
 from curation.formats.tables import csv_text
 from curation.records import Count, Entity, Fields, Rejection, Term
-from curation.steps.step import QUIET, Out, Reporter, step
 from curation.terms import select as stage
 from curation.terms import words
 from curation.terms.edits import COLUMNS, Edit
@@ -44,7 +39,7 @@ from curation.text.item_form import names
 from curation.text.rules import grouped, nfc, same_text
 from curation.text.times import now
 from curation.work.engine import Engine
-from curation.work.manifest import Results
+from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.terms.dump import Scanned

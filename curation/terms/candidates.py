@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
+from curation.campaign.settings import DomainSettings
 from curation.formats.toml_files import shipped_table
 from curation.records import Count, Entity
-from curation.settings import DomainSettings
 from curation.terms.facts import above, best, number, parents_in
 from curation.text.rules import same_text
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from curation.campaign.settings import DomainSettings
 from curation.records import Entity
-from curation.settings import DomainSettings
 from curation.terms.candidates import Candidate, Flaw, Head, is_head, plurals
 from curation.terms.facts import above, best, number, parents_in
 from curation.text.rules import grouped, same_text, spelling_key

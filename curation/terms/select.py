@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from curation.campaign.settings import DomainSettings, TermSettings
 from curation.records import Rejection, Term
-from curation.settings import DomainSettings, TermSettings
 from curation.terms.candidates import Candidate, Source, check, head_of, offers, placing
 from curation.terms.edits import Edit
 from curation.terms.facts import Facts, languages

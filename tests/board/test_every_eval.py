@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
+from curation.campaign.settings import Hide
 from curation.pages.board import every_eval
-from curation.settings import Hide
 from curation.steps.board.building import build
 from curation.steps.board.scoring import score
 from support import environments

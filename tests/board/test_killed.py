@@ -12,12 +12,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from curation.campaign.settings import Hide
 from curation.files import read_records
 from curation.pages.board.log import Refused, Scored, Waits, read_log
 from curation.pages.board.values import values
 from curation.release.hidden import numbers
 from curation.release.hidden.numbers import GivenOut
-from curation.settings import Hide
 from curation.steps.board import scoring
 from curation.steps.board.folder import Board
 from curation.steps.board.scoring import ROWS, score

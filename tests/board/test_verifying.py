@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from curation.campaign.settings import Hide
 from curation.files import dump_json, dump_line
 from curation.pages.board.log import NONE, Closed, Entry, Rechecked, Scored, chained, read_log
 from curation.pages.board.sample import size
@@ -18,7 +19,6 @@ from curation.pages.board.values import values
 from curation.records import Annotation, Score
 from curation.release.build import revealed_files
 from curation.release.contents import SUMS, Contents
-from curation.settings import Hide
 from curation.steps.board.building import build, pages
 from curation.steps.board.folder import Board, open_board
 from curation.steps.board.verifying import MEANS, Verified, verify

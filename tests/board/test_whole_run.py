@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import tomlkit
 
-from curation.settings import Hide
+from curation.campaign.settings import Hide
 from curation.steps.board.checking import public_cats
 from curation.steps.board.folder import open_board
 from support import publishing

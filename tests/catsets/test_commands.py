@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.steps.importing import import_stereoset
 from curation.steps.source import gold_source
 from support import catsets

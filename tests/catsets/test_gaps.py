@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.catsets.entries import gap_in
 from curation.catsets.reading import read_dataset
 from curation.catsets.stereoset import read_cats

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from support.scored import scored_campaign
 
 

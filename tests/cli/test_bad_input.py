@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.files import read_records
 from curation.records import Rejection
 from support.commands import run, set_to

@@ -7,7 +7,7 @@ import pytest
 
 from curation.steps.scores.models import score_model
 from curation.steps.source import open_source
-from curation.steps.step import QUIET
+from curation.work.reporter import QUIET
 from support import talkers
 from support.cats import intra
 from support.scored import told, write_gold

@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign, create_campaign
-from curation.settings import CampaignSettings, Settings, TermSettings, new_id
+from curation.campaign.settings import CampaignSettings, Settings, TermSettings, new_id
+from curation.campaign.store import Campaign, create_campaign
 from support.desk import Desk, Stage
 from support.strike import strike, times
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.files import read_json
 from curation.records import Decision, Item, Label
 from support.commands import set_to

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.manifest import read_manifest
+from curation.campaign.store import Campaign
 from curation.catsets.stereoset import dataset
 from curation.files import dump_json, read_records
 from curation.records import GOLDS, Item, Pitfall, Rejection
-from curation.work.manifest import read_manifest
 from support.cats import cat
 from support.commands import refused, run, set_to, told, well
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.catsets.stereoset import read_cats
 from curation.formats.predictions import read_predictions
 from curation.models import tiny

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from curation.campaign import create_campaign
+from curation.campaign.settings import read_settings
+from curation.campaign.store import create_campaign
 from curation.cli import console
-from curation.settings import read_settings
 from support import commands
 
 LACKS = "The window is too narrow for "

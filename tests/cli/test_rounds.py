@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from curation.private import PRIVATE
+from curation.campaign.private import PRIVATE
 from curation.records import Decision, Item, Label, Task
 from support.desk import (
     Desk,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.records import Item
 from curation.steps.rounds.round_files import planned_rounds

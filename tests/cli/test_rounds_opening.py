@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.cli import serving
 from curation.files import shipped
 from curation.records import Round

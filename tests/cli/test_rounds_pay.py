@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.rounds.answers import archive
 from curation.rounds.people import KEYS, key_path
 from curation.steps.pipeline import STEPS

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.files import read_json
 from curation.records import FLAGS, Answer, Item, Label, Person, Rejection, Task
 from curation.rounds import pages

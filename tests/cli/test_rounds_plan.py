@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.files import read_records
 from curation.records import Answer, Decision, Item, Rejection, Task
 from curation.rounds.people import pseudonyms, read_key

@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.private import protect
+from curation.campaign.store import Campaign, open_campaign
 from curation.files import CurationError
-from curation.private import protect
 from curation.rounds.people import pseudonyms, read_key
 from curation.steps.importing import import_answers
 from curation.steps.people import decide_on_person

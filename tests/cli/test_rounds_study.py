@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import typer
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.rounds.people import pseudonyms, read_key
 from curation.rounds.platforms.interface import Platform, Submission

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 from filelock import FileLock
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.cli import console
 from curation.cli.score_tables import cells
 from curation.files import read_records

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer
 
-from curation.campaign import GROUPS, Campaign
+from curation.campaign.store import GROUPS, Campaign
 from curation.catsets.stereoset import dataset
 from curation.cli import COMMANDS
 from curation.files import dump_json

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import requests
 
-from curation.campaign import open_campaign
-from curation.private import PRIVATE
+from curation.campaign.private import PRIVATE
+from curation.campaign.store import open_campaign
 from curation.records import Item, Label, Standing
 from curation.steps.rounds.serving import opened_store
 from support.commands import in_a_new_process, set_to

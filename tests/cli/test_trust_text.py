@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
-from curation.private import protect
+from curation.campaign.private import protect
+from curation.campaign.store import Campaign
 from support.places import Place
 
 Run = Callable[..., Any]

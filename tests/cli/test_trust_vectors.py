@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.store import Campaign, open_campaign
 from curation.files import CurationError
 from curation.formats.word_vectors import Vectors, write_vectors
 from curation.steps.trust import measuring

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from curation.campaign.settings import Settings, read_settings, write_setting
 from curation.files import CurationError
 from curation.formats.toml_files import with_setting
 from curation.rounds.pages import read_own
-from curation.settings import Settings, read_settings, write_setting
 from support.expected import fails
 
 HEAD = '[campaign]\nid = "c-1234"\n'  # what a test adds begins at line 3

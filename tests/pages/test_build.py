@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import create_campaign, open_campaign
+from curation.campaign.settings import new_settings
+from curation.campaign.store import create_campaign, open_campaign
 from curation.records import GOLDS
-from curation.settings import new_settings
 from curation.steps.pages.collecting import hides
 from curation.steps.pages.summary import numbers
 from curation.steps.people import decide_on_person

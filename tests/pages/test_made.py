@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.pages import bars
 from curation.pages.charts import Scale
 from curation.pages.sourced import wrap

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.pages.report import Report, files
 from curation.steps.pages import summary
 from curation.steps.pages.collecting import collect_gold, texts
 from curation.steps.pages.terms import numbers
 from curation.steps.source import campaign_source, gold_source
-from curation.steps.step import QUIET
+from curation.work.reporter import QUIET
 from support.scored import CATS, chance, put, write_cats, write_gold
 
 NAMES = ("t0", "../../Up", "T0", "javascript:x", "a/b", "n" * 200, '"><script>')

@@ -17,7 +17,7 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.release.facts import Facts
 from curation.release.texts.questions import QUESTIONS
 from curation.steps.release.checking import check_release

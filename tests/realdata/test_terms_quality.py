@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from curation.campaign.settings import PAPER, DomainSettings
 from curation.records import Count, Entity
-from curation.settings import PAPER, DomainSettings
 from curation.terms.facts import Facts
 from curation.terms.select import Selection, select
 from support.realdata import SHARED as REAL

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from curation.campaign.settings import TrustSettings
 from curation.records import Criterion
-from curation.settings import TrustSettings
 from curation.stats.metrics import judge
 from curation.steps.source import gold_source
 from curation.steps.trust.dataset import dataset_input

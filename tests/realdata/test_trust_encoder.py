@@ -12,9 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curation.campaign import Campaign, create_campaign
+from curation.campaign.settings import (
+    CampaignSettings,
+    GroupSettings,
+    Settings,
+    TrustSettings,
+    new_id,
+)
+from curation.campaign.store import Campaign, create_campaign
 from curation.models.states import Place, StatesSpec, open_states
-from curation.settings import CampaignSettings, GroupSettings, Settings, TrustSettings, new_id
 from curation.steps.trust.contextual import measure_contextual, measure_probe
 from curation.trust.contextual.contexts import sample_contexts
 from curation.trust.text.scanning import Texts

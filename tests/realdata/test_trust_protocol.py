@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from curation.campaign.settings import TrustSettings
 from curation.records import Criterion
-from curation.settings import TrustSettings
 from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
 from curation.trust.protocol.again import stability

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from release.test_hidden import drawn, facts, hide, made
 
-from curation.campaign import Campaign
+from curation.campaign.manifest import Results
+from curation.campaign.store import Campaign
 from curation.files import dump_json, dump_line
 from curation.release.check import check
 from curation.release.contents import Contents
@@ -22,8 +23,7 @@ from curation.release.hidden.commitments import HiddenGold
 from curation.release.hidden.numbers import GivenOut, budget, fingerprint, room, shared_out
 from curation.steps.release import hidden, history
 from curation.steps.release.history import History, gold_file
-from curation.steps.step import QUIET
-from curation.work.manifest import Results
+from curation.work.reporter import QUIET
 from support import releases
 from support.expected import fails, has
 from support.labelled import Desk

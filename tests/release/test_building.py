@@ -16,7 +16,7 @@ from curation.steps.pipeline import bring_up_to_date
 from curation.steps.release import quality, statement, versions
 from curation.steps.release.build import build_release
 from curation.steps.rounds import licences
-from curation.steps.step import QUIET, Quiet
+from curation.work.reporter import QUIET, Quiet
 from support.chosen import choice_run
 from support.expected import fails, has
 from support.labelled import Desk

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.files import CurationError
 from curation.release.anonymous import anonymous
 from curation.release.check import check

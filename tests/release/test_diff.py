@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.catsets.stereoset import dataset
 from curation.records import GOLDS, KINDS, Cat, Gold, SplitName
 from curation.release import differences

@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.catsets.stereoset import dataset, read_cats
 from curation.files import dump_json
 from curation.records import Cat

@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.manifest import Results
+from curation.campaign.store import Campaign
 from curation.catsets.stereoset import FileSettings
 from curation.files import dump_line
 from curation.records import GOLDS, Annotation
@@ -34,8 +35,7 @@ from curation.release.texts.card import card
 from curation.release.texts.statement import statement
 from curation.steps.release import hidden
 from curation.steps.release.history import History, gold_file
-from curation.steps.step import QUIET
-from curation.work.manifest import Results
+from curation.work.reporter import QUIET
 from support import releases
 from support.expected import fails
 from support.labelled import Desk, answer

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.catsets.stereoset import read_cats
 from curation.files import CurationError
 from curation.records import GOLDS

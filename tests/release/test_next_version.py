@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError
 from curation.records import Cat, Task, Term

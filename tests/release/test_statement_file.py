@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.release.facts import Author, Hub, Statement
 from curation.release.texts import questions
 from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys

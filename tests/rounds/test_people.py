@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.rounds.people import key_path, make_key, pseudonyms, read_key
 from support.expected import fails
 

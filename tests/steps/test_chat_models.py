@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.store import Campaign, open_campaign
 from curation.files import CurationError, dump_line, read_records
 from curation.records import Reply
 from curation.scores.choice import running

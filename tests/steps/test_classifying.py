@@ -9,9 +9,9 @@ import orjson
 import pytest
 import torch
 
+from curation.campaign.settings import MeasureSettings
 from curation.models import classifier, loading, tiny
 from curation.records import Cat
-from curation.settings import MeasureSettings
 from curation.steps import measures
 from curation.steps.measures import classify
 from support.cats import cat

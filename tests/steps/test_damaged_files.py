@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.step import delete_files
+from curation.campaign.store import Campaign
 from curation.records import Task
 from curation.rounds.platforms.label_studio import local
 from curation.scores.runs import read_runs
 from curation.steps import read, terms
 from curation.steps.rounds import round_files
 from curation.steps.status import UNFINISHED, score_runs
-from curation.steps.step import delete_files
 from support.expected import fails
 
 ORIGIN = {"properties": ["P1"], "population": {"P2": ["Q3"]}, "languages": ["en"], "least": 2}

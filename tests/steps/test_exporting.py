@@ -11,7 +11,7 @@ import orjson
 import pytest
 from openpyxl import load_workbook
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.store import Campaign, open_campaign
 from curation.files import read_records
 from curation.records import Dealing, Flag
 from curation.rounds.answers.archive import Sent

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.files import read_records
 from curation.formats.table_words import shipped_words
 from curation.records import Rejection

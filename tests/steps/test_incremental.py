@@ -9,8 +9,8 @@ from typing import Any, get_args
 import pytest
 from filelock import FileLock
 
+from curation.campaign.settings import Settings
 from curation.measures import keywords
-from curation.settings import Settings
 from curation.text import times
 from support import edits
 

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.store import Campaign, open_campaign
 from curation.steps.importing import import_answers
 from curation.steps.pipeline import bring_up_to_date
 from support.answers import Row, written

@@ -11,26 +11,19 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from curation.campaign import TERMS, AnyDataset, Campaign, OfRounds, open_campaign
+from curation.campaign.dataset import AnyDataset, OfRounds
+from curation.campaign.datasets import TERMS
+from curation.campaign.given import Given, UndeclaredError
+from curation.campaign.step import MAKERS, Out, Step, current, last_run, run_steps, step, with_needs
+from curation.campaign.store import Campaign, open_campaign
 from curation.files import dump_json, read_json
-from curation.given import Given, UndeclaredError
 from curation.steps.decisions import agreement_report
 from curation.steps.pipeline import BY_NAME, ON_DEMAND, STEPS, bring_up_to_date, made_steps
 from curation.steps.read import SCORES
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.scores.compare import read_agreement
 from curation.steps.source import open_source
-from curation.steps.step import (
-    MAKERS,
-    QUIET,
-    Out,
-    Step,
-    current,
-    last_run,
-    run_steps,
-    step,
-    with_needs,
-)
+from curation.work.reporter import QUIET
 from support.commands import set_to
 from support.expected import fails
 

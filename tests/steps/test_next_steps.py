@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.files import read_records
 from curation.records import Cat, Item
 from curation.rounds.platforms.web import arrivals

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.store import Campaign, open_campaign
 from curation.catsets.stereoset import read_cats
 from curation.files import read_records
 from curation.formats.predictions import read_predictions

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import curation
-from curation.campaign import Campaign
-from curation.settings import CampaignSettings, Settings
+from curation.campaign.settings import CampaignSettings, Settings
+from curation.campaign.store import Campaign
 from curation.steps import pipeline
 from support.written import beside
 

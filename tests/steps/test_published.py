@@ -6,11 +6,17 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign, create_campaign, open_campaign
+from curation.campaign.settings import (
+    CampaignSettings,
+    DecisionSettings,
+    ReleaseSettings,
+    Settings,
+    new_id,
+)
+from curation.campaign.store import Campaign, create_campaign, open_campaign
 from curation.catsets.stereoset import read_cats, read_gold_file
 from curation.files import read_json, read_records
 from curation.records import GOLDS, Cat, Decision, Item, Rejection
-from curation.settings import CampaignSettings, DecisionSettings, ReleaseSettings, Settings, new_id
 from curation.steps.decisions import agreement_report, kept_without_votes
 from curation.steps.importing import Import, import_stereoset
 from curation.steps.pipeline import bring_up_to_date, read_status

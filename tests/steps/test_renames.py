@@ -9,10 +9,16 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign, create_campaign, open_campaign
+from curation.campaign.settings import (
+    CampaignSettings,
+    DomainSettings,
+    Settings,
+    TermSettings,
+    new_id,
+)
+from curation.campaign.store import Campaign, create_campaign, open_campaign
 from curation.files import CurationError, dump_line
 from curation.records import Count, Entity
-from curation.settings import CampaignSettings, DomainSettings, Settings, TermSettings, new_id
 from curation.steps import terms
 from curation.steps.importing import import_answers
 from curation.steps.pipeline import bring_up_to_date, read_status

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.files import CurationError
 from curation.steps.pipeline import bring_up_to_date
-from curation.steps.step import QUIET
+from curation.work.reporter import QUIET
 
 
 def test_a_warning_names_the_line_that_called_curation(

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.settings import TrustSettings
+from curation.campaign.store import Campaign, open_campaign
 from curation.files import read_json
 from curation.records import KINDS, VALUES, Bias
-from curation.settings import TrustSettings
 from curation.steps.source import campaign_source, gold_source
 from curation.steps.trust.dataset import dataset_input, measure_values
 from curation.steps.trust.files import TrustRun

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from curation import settings as chosen
-from curation.campaign import create_campaign
+from curation.campaign import settings as chosen
+from curation.campaign.store import create_campaign
 from curation.records import GOLDS
 
 ARABIC = {

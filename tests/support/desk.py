@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from curation.campaign import create_campaign
-from curation.files import read_records
-from curation.records import Item
-from curation.settings import (
+from curation.campaign.settings import (
     CampaignSettings,
     DomainSettings,
     RoundSettings,
     Settings,
     new_id,
 )
+from curation.campaign.store import create_campaign
+from curation.files import read_records
+from curation.records import Item
 from support.strike import strike, times
 
 MEANT = ("stereotype", "anti_stereotype", "unrelated")

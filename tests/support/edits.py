@@ -15,13 +15,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from curation.campaign import create_campaign, open_campaign
+from curation.campaign.settings import Settings, read_settings, settings_text
+from curation.campaign.store import create_campaign, open_campaign
 from curation.cli import demo
 from curation.files import CurationError, read_records
 from curation.measures.counting import ALGORITHM as COUNTING
 from curation.measures.counting import Counts, write_counts
 from curation.records import Cat, Item
-from curation.settings import Settings, read_settings, settings_text
 from curation.steps.corrections import correct_item
 from curation.steps.importing import import_answers, import_stereoset
 from curation.steps.people import decide_on_person

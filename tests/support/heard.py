@@ -1,6 +1,6 @@
 """A reporter that keeps what it is told."""
 
-from curation.steps.step import Quiet
+from curation.work.reporter import Quiet
 
 
 class Heard(Quiet):

@@ -11,7 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from curation.campaign import Campaign, create_campaign
+from curation.campaign.settings import Hide, new_settings
+from curation.campaign.store import Campaign, create_campaign
 from curation.catsets.stereoset import read_cats
 from curation.files import dump_json, dump_line
 from curation.pages.board.about import SetFacts
@@ -19,7 +20,6 @@ from curation.pages.board.log import Opened, chained
 from curation.records import GOLDS, KINDS, Cat, Score
 from curation.release.contents import PublishedCat, PublishedOption
 from curation.release.hidden.commitments import HiddenGold, assign
-from curation.settings import Hide, new_settings
 from curation.steps.board.folder import Board, open_board
 
 BOARD_ID = "0123456789abcdef"

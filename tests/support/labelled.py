@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.store import Campaign, open_campaign
 from curation.files import read_records
 from curation.records import Cat
 from support import desk

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.rounds import people
 from curation.rounds.platforms.web.store import Given, Person, Store, WebTask
 from support.desk import Desk, word

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 
 TABLE = """
 [groups.size]

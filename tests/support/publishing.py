@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from curation import settings as chosen
-from curation.campaign import create_campaign
+from curation.campaign import settings as chosen
+from curation.campaign.store import create_campaign
 from curation.checks.codes import PITFALLS
 from curation.records import GOLDS, KINDS
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from typer.testing import CliRunner
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.cli import app
 from curation.files import CurationError, dump_line
 from curation.models.rules import PROFILES

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from curation.campaign.settings import DomainSettings, TermSettings
 from curation.records import Count, Entity, Term
-from curation.settings import DomainSettings, TermSettings
 from curation.terms.candidates import Candidate
 from curation.terms.edits import COLUMNS, Edit, read_edits
 from curation.terms.facts import Facts

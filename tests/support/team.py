@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from curation.campaign.settings import Settings, read_settings, settings_text
 from curation.formats.table_words import blank_word, read_shipped
-from curation.settings import Settings, read_settings, settings_text
 from curation.text.item_form import show_blank
 from support.desk import GOLD, MEANT, Desk, Row, at, read_csv
 

@@ -14,13 +14,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from curation.campaign import Campaign, RoundDataset, open_campaign, with_reads
+from curation.campaign.dataset import RoundDataset, with_reads
+from curation.campaign.step import Out, Step
+from curation.campaign.store import Campaign, open_campaign
 from curation.cli import demo  # noqa: F401  (what commands import is not counted as touched)
 from curation.files import CurationError
 from curation.rounds.people import KEYS
 from curation.steps.pipeline import PRIVATE_PAGES, STEPS
-from curation.steps.step import QUIET, Out, Step
 from curation.text import times
+from curation.work.reporter import QUIET
 from support.commands import ROOT
 
 HOOKS = Path(__file__).parent / "hooks"

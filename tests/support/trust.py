@@ -10,8 +10,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.campaign import Campaign, create_campaign
-from curation.settings import CampaignSettings, GroupSettings, Settings, TrustSettings, new_id
+from curation.campaign.settings import (
+    CampaignSettings,
+    GroupSettings,
+    Settings,
+    TrustSettings,
+    new_id,
+)
+from curation.campaign.store import Campaign, create_campaign
 
 Vectors = tuple[list[str], NDArray[np.float64]]
 

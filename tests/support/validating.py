@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.store import Campaign, open_campaign
 from curation.files import read_records
 from curation.records import Task
 from curation.steps.importing import import_answers

@@ -14,8 +14,8 @@ from unittest.mock import patch
 
 import numpy as np
 
+from curation.campaign.settings import TrustSettings
 from curation.records import VALUES, Bias, Criterion, Status
-from curation.settings import TrustSettings
 from curation.stats import correlations
 from curation.stats.artefacts import Artefact
 from curation.stats.power import rank_power

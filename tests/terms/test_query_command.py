@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.files import read_records
 from curation.records import Count, Entity, Term
 from support.commands import Ran, run

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from curation.campaign.settings import DomainSettings
 from curation.reasons import REASONS
 from curation.records import Term
-from curation.settings import DomainSettings
 from curation.terms.facts import Facts
 from curation.terms.select import first_name, new_id, select
 from curation.text.rules import stable_id

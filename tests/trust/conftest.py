@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.steps.trust.files import read_groups
 from curation.trust.groups import Groups
 from support import trust

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.steps.trust.measuring import known_runs
 from curation.steps.trust.report import place, read_report
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from curation.campaign.settings import TrustSettings
 from curation.formats.word_vectors import Vectors
 from curation.models import tiny
 from curation.models.states import StatesSpec
 from curation.records import Bias
-from curation.settings import TrustSettings
 from curation.steps.trust.contextual import measure_contextual, measure_probe
 from curation.steps.trust.files import read_groups
 from curation.trust.framework import Policies

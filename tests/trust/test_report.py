@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, get_args
 import pytest
 from markdown_it import MarkdownIt
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.settings import GroupSettings, settings_text
+from curation.campaign.step import current
+from curation.campaign.store import Campaign, open_campaign
 from curation.files import dump_json, shipped
 from curation.records import CRITERIA, Bias, Criterion, Status
-from curation.settings import GroupSettings, settings_text
 from curation.steps.pipeline import BY_NAME, bring_up_to_date, read_status
-from curation.steps.step import current
 from curation.steps.trust import files, measuring
 from curation.steps.trust import report as step
 from curation.steps.trust.files import read_groups

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError
 
+from curation.campaign.settings import Hide, Version
 from curation.files import CurationError, read_text
 from curation.formats.toml_files import line_of, read_toml
 from curation.models.rules import PROFILES
 from curation.pages.board.log import Hash
 from curation.records import Fields, Kind, Line, Record
-from curation.settings import Hide, Version
 
 SETTINGS = "board.toml"
 _FIX = "see docs/board.md for the settings"

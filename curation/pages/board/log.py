@@ -13,9 +13,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, ValidationError
 
+from curation.campaign.settings import Version
 from curation.files import CurationError, dump_line, read_bytes
 from curation.records import Kind, Record
-from curation.settings import Version
 
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Day = Annotated[str, AfterValidator(lambda day: str(date.fromisoformat(day)))]

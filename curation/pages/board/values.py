@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from curation.campaign.settings import Hide
 from curation.pages.board.log import Cell, Values
 from curation.records import Cat
-from curation.settings import Hide
 from curation.stats.metrics import comparisons, results
 
 _DECIMALS = 1  # of values about hidden labels

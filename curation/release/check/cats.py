@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from operator import eq
 
+from curation.campaign.manifest import is_inside
 from curation.files import CurationError
 from curation.records import VALUES
 from curation.release.contents import ANNOTATIONS, CARD, FACTS, SUMS, TERMS
@@ -13,7 +14,6 @@ from curation.release.findings import Finding, finding, listed, named
 from curation.release.folder import Release, Table, load
 from curation.release.seen import Form, Seen
 from curation.text.rules import FULL, same_text
-from curation.work.manifest import is_inside
 
 
 def check_cats(release: Release) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any
 
+from curation.campaign.manifest import is_inside
 from curation.release.contents import (
     CARD,
     CITATION,
@@ -20,7 +21,6 @@ from curation.release.contents import (
 from curation.release.findings import Finding, finding, listed, named
 from curation.release.folder import LARGEST_YAML, Release, is_metadata, load, read_yaml
 from curation.text.wording import amount, some
-from curation.work.manifest import is_inside
 
 PARTS = (CARD, STATEMENT, LICENSE, CITATION, CROISSANT)
 """Files that every release has, besides its data; the card and the data are checked elsewhere."""

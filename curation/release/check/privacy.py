@@ -8,9 +8,9 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from curation.campaign.private import PRIVATE
 from curation.catsets.entries import HIDDEN
 from curation.files import CurationError
-from curation.private import PRIVATE
 from curation.release.columns import TELLING
 from curation.release.contents import ANNOTATIONS, FACTS, SEALED
 from curation.release.findings import Finding, finding, listed, named

@@ -10,11 +10,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
+from curation.campaign.settings import Settings
 from curation.records import Round, Task
 from curation.rounds.answers.archive import Sent
 from curation.rounds.progress import NOTHING
 from curation.rounds.training import TrainingExample
-from curation.settings import Settings
 from curation.text.rules import Caps
 
 

@@ -10,7 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from curation.campaign import Campaign
+from curation.campaign.manifest import file_names, write_folder
+from curation.campaign.store import Campaign
 from curation.files import digest, dump_json, read_bytes, read_text, refuse_links, sweep, writing
 from curation.formats.toml_files import with_setting, write_form
 from curation.pages.board import opening
@@ -28,7 +29,6 @@ from curation.steps.release.history import BuiltVersion, History, texts_of
 from curation.steps.release.revealing import check_sums, proved_golds, reveal
 from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.text.times import now
-from curation.work.manifest import file_names, write_folder
 
 
 def today() -> date:

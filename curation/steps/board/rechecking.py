@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.catsets.stereoset import read_cats
 from curation.files import dump_json, read_json, read_records, writing
 from curation.models.scoring import ModelSpec
@@ -22,8 +22,8 @@ from curation.steps.board.folder import Board, keep_head, owner_folder
 from curation.steps.release.history import gold_file
 from curation.steps.scores.models import score_model
 from curation.steps.source import Source
-from curation.steps.step import QUIET, Reporter
 from curation.text.wording import some
+from curation.work.reporter import QUIET, Reporter
 
 SAMPLES, RECHECKS = "samples", "rechecks"
 _SHOWN = 5  # models that an error names

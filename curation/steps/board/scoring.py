@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.catsets.stereoset import read_cats
 from curation.files import CurationError, dump_line, read_bytes, sweep, writing
 from curation.models.rules import PROFILES
@@ -29,8 +29,8 @@ from curation.stats.metrics import results
 from curation.steps.board.checking import association_ids
 from curation.steps.board.folder import Board, keep_head, owner_folder
 from curation.steps.release.history import LEDGER, History, gold_file
-from curation.steps.step import QUIET, Reporter
 from curation.text.wording import amount
+from curation.work.reporter import QUIET, Reporter
 
 RUNS, ROWS = "scores", "rows"
 _ROTATE = "close the test set and open the next with «curation board rotate»"

@@ -16,9 +16,9 @@ from curation.scores.running import job, score_cats
 from curation.scores.runs import read_predictions_run
 from curation.steps.board.checking import association_ids, public_cats
 from curation.steps.board.folder import Board
-from curation.steps.step import QUIET, Reporter
 from curation.text.wording import amount
 from curation.version import __version__
+from curation.work.reporter import QUIET, Reporter
 
 
 def submit_model(

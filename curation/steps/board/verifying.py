@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from curation.campaign.manifest import file_names, is_inside
 from curation.catsets.stereoset import read_cats
 from curation.files import CurationError, digest, read_bytes, read_records, read_text
 from curation.formats.tables import read_json_lines
@@ -30,7 +31,6 @@ from curation.steps.board.folder import FACTS, Board, TestSet
 from curation.steps.release.versions import read_sums
 from curation.text.wording import some
 from curation.version import __version__
-from curation.work.manifest import file_names, is_inside
 
 MEANS: dict[str, str] = shipped_table("board", "findings.toml")
 """What each code of a finding means."""

@@ -8,14 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from curation.campaign import FOLDERS, Campaign, Dataset
+from curation.campaign.dataset import Dataset
+from curation.campaign.manifest import MANIFEST, Results, digests, read_manifest, run_step
+from curation.campaign.step import Out, Step
+from curation.campaign.store import FOLDERS, Campaign
 from curation.files import CurationError, refuse_links
 from curation.steps.pages import collecting
 from curation.steps.pages.collecting import Collected
 from curation.steps.source import open_source
 from curation.steps.status import Status
-from curation.steps.step import QUIET, Out, Reporter, Step
-from curation.work.manifest import MANIFEST, Results, digests, read_manifest, run_step
+from curation.work.reporter import QUIET, Reporter
 
 REPORT, STEP = "report.html", "pages"
 SOMETIMES = ("cats.html", "terms/*.html", "numbers/*.json", "tables/*.csv")

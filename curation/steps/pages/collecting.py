@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from curation.campaign import FLAGS, Campaign
+from curation.campaign.datasets import FLAGS
+from curation.campaign.step import Out, Step, last_run
+from curation.campaign.store import Campaign
 from curation.files import read_json
 from curation.formats.table_words import FIRST, Sections, nearest, read_shipped
 from curation.records import Cat
@@ -24,7 +26,7 @@ from curation.steps.release import versions
 from curation.steps.release.history import History, texts_of
 from curation.steps.source import Source, campaign_source
 from curation.steps.status import NOT_YET, UP_TO_DATE, Status
-from curation.steps.step import Out, Reporter, Step, last_run
+from curation.work.reporter import Reporter
 
 if TYPE_CHECKING:
     from curation.pages.report import Report

@@ -6,7 +6,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from curation.campaign import Campaign
+from curation.campaign.step import last_run
+from curation.campaign.store import Campaign
 from curation.checks.codes import PITFALLS
 from curation.files import read_json, read_text
 from curation.formats.tables import read_csv
@@ -17,7 +18,6 @@ from curation.rounds.progress import NOT_SHOWN
 from curation.steps import decisions
 from curation.steps.release import versions
 from curation.steps.rounds import round_files
-from curation.steps.step import last_run
 
 IMPORTED = "imported"  # the kind of a round that was not opened here
 SHOWN = 4  # the parts of a stage that are shown beside all others together

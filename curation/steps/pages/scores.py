@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from curation.files import CurationError
 from curation.records import Fields
 from curation.scores.run_folder import has_runs, read_run
-from curation.steps.step import QUIET, Reporter
+from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.scores.groups import Comparison, Difference, Ranking

@@ -5,13 +5,13 @@ from typing import Any
 
 import orjson
 
-from curation.campaign import Campaign
+from curation.campaign.step import Step
+from curation.campaign.store import Campaign
 from curation.files import read_json
 from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys
 from curation.rounds import people
 from curation.steps.release.statement import read_statement
 from curation.steps.status import UP_TO_DATE, Status, read_status
-from curation.steps.step import Step
 
 _WITHOUT_LABELS = ("select", "answers")
 """The steps whose counts depend on nobody's labels."""

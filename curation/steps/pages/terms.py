@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.files import CurationError
 from curation.records import GOLDS, Cat, Fields
 from curation.steps.source import Source
-from curation.steps.step import QUIET, Reporter
+from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.scores.runs import Run

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.campaign import (
-    ANSWERED,
+from curation.campaign.dataset import ANSWERED
+from curation.campaign.datasets import (
     ANSWERS,
     CATS,
     DECISIONS,
@@ -24,8 +24,10 @@ from curation.campaign import (
     STANDING,
     TERMS,
     TEXTS,
-    Campaign,
 )
+from curation.campaign.manifest import file_names
+from curation.campaign.step import Out, run_steps, step
+from curation.campaign.store import Campaign
 from curation.catsets.stereoset import read_entries
 from curation.files import CurationError, read_bytes, read_json, writing
 from curation.records import Cat
@@ -47,11 +49,10 @@ from curation.steps.release.collecting import ReleaseInputs
 from curation.steps.release.history import HIDE, BuiltVersion, History
 from curation.steps.rounds import licences
 from curation.steps.rounds.round_status import OWN_TEXTS
-from curation.steps.step import QUIET, Out, Reporter, run_steps, step
 from curation.steps.trust.report import TRUST_REPORT
 from curation.text.wording import amount, did_you_mean, some
 from curation.work.engine import uncollected
-from curation.work.manifest import file_names
+from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.release.near import Pair

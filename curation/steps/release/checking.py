@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from curation.campaign import SETTINGS, Campaign, open_campaign
+from curation.campaign.store import SETTINGS, Campaign, open_campaign
 from curation.catsets.stereoset import read_entries
 from curation.files import CurationError, read_bytes, read_json, read_text
 from curation.formats.tables import read_json_lines
@@ -44,10 +44,10 @@ from curation.steps.release.history import read_golds
 from curation.steps.release.statement import read_statement
 from curation.steps.release.versions import ANONYMOUS, built_versions
 from curation.steps.source import FORM
-from curation.steps.step import QUIET, Reporter
 from curation.text.rules import stable_id
 from curation.text.wording import amount, some
 from curation.work.engine import own_workers, uncollected
+from curation.work.reporter import QUIET, Reporter
 
 GOLD = "7-release/gold-VERSION.jsonl"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8}){0,3}")

@@ -12,7 +12,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.campaign import CATS, DECISIONS, ITEMS, LABELS, PLANNED, Campaign, Dataset
+from curation.campaign.dataset import Dataset
+from curation.campaign.datasets import CATS, DECISIONS, ITEMS, LABELS, PLANNED
+from curation.campaign.manifest import MANIFEST
+from curation.campaign.settings import FIELDS, Settings
+from curation.campaign.store import Campaign
 from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, read_text
 from curation.formats.requirements import described
@@ -30,7 +34,6 @@ from curation.release.texts.licences import OWN, licence
 from curation.release.texts.questions import open_keys
 from curation.rounds import pay
 from curation.rounds.pages import plain_parts, release_warning
-from curation.settings import FIELDS, Settings
 from curation.steps import read
 from curation.steps.decisions import kept_without_votes
 from curation.steps.release import statement as team
@@ -38,9 +41,8 @@ from curation.steps.release.versions import Built
 from curation.steps.rounds import licences
 from curation.steps.rounds.round_status import OWN_TEXTS
 from curation.steps.source import FORM, campaign_source
-from curation.steps.step import Reporter
 from curation.text.item_form import names
-from curation.work.manifest import MANIFEST
+from curation.work.reporter import Reporter
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from curation.campaign import SETTINGS, Campaign, open_campaign
+from curation.campaign.store import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS, Cat, CatAssociation
 from curation.release.contents import SPLITS, PublishedCat
@@ -24,8 +24,8 @@ from curation.stats.intervals import Floats
 from curation.stats.metrics import ALL, BOTH, METRICS, over_terms
 from curation.steps.release import versions
 from curation.steps.scores.runs import read_runs
-from curation.steps.step import QUIET, Reporter
 from curation.text.wording import some
+from curation.work.reporter import QUIET, Reporter
 
 _SHOWN = 5
 

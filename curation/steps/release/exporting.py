@@ -11,7 +11,9 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign.manifest import file_names
+from curation.campaign.step import run_steps
+from curation.campaign.store import Campaign, open_campaign
 from curation.catsets.stereoset import FileSettings, dataset, read_cat_entries
 from curation.files import (
     CurationError,
@@ -33,8 +35,7 @@ from curation.steps import decisions
 from curation.steps.read import read_counted
 from curation.steps.release import hidden
 from curation.steps.source import Source, open_source
-from curation.steps.step import QUIET, Reporter, run_steps
-from curation.work.manifest import file_names
+from curation.work.reporter import QUIET, Reporter
 
 Format = Literal["bias-bench", "lm-eval"]
 MANGLED, LEFT_OUT = "mangled.jsonl", "left_out.jsonl"

@@ -5,7 +5,9 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from curation.campaign import SETTINGS, Campaign, open_campaign
+from curation.campaign.manifest import Results
+from curation.campaign.settings import Hide, write_setting
+from curation.campaign.store import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError
 from curation.release.contents import Contents, PublishedCat
 from curation.release.facts import Facts, TrustFacts
@@ -14,7 +16,6 @@ from curation.release.hidden import numbers
 from curation.release.hidden.commitments import Draw, HiddenGold
 from curation.release.hidden.numbers import ONE, GivenOut, fingerprint
 from curation.release.seen import Form, Seen
-from curation.settings import Hide, write_setting
 from curation.steps.release.history import (
     LEDGER,
     BuiltVersion,
@@ -24,9 +25,8 @@ from curation.steps.release.history import (
     values_of,
 )
 from curation.steps.release.versions import REVEALED
-from curation.steps.step import Reporter
 from curation.text.wording import amount, some
-from curation.work.manifest import Results
+from curation.work.reporter import Reporter
 
 _VALUES_SHOWN = 5  # values that a message names
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import orjson
 from pydantic import ValidationError
 
-from curation.campaign import Campaign, Dataset
+from curation.campaign.dataset import Dataset
+from curation.campaign.settings import Hide, ReleaseSettings
+from curation.campaign.store import Campaign
 from curation.files import CurationError, read_bytes, read_json, read_records
 from curation.release.contents import FACTS, SEALED, PublishedCat
 from curation.release.facts import Facts
@@ -17,7 +19,6 @@ from curation.release.hidden import numbers
 from curation.release.hidden.commitments import HiddenGold, holds, texts
 from curation.release.hidden.numbers import GivenOut
 from curation.release.seen import Form, Seen
-from curation.settings import Hide, ReleaseSettings
 from curation.steps.release.versions import ANONYMOUS, REVEALED, built_versions
 
 LEDGER = "given-out.jsonl"

@@ -5,7 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from curation.campaign import Campaign, Dataset
+from curation.campaign.dataset import Dataset
+from curation.campaign.store import Campaign
 from curation.checks.codes import PITFALLS
 from curation.files import CurationError, read_records
 from curation.records import GOLDS, KINDS, Cat, Comparison, Fields
@@ -39,11 +40,11 @@ from curation.steps.measures import (
     VADER,
 )
 from curation.steps.scores.runs import baseline_results, read_sentiment
-from curation.steps.step import Reporter
 from curation.steps.trust import report as trust_report
 from curation.text.wording import amount
 from curation.text.words import Sentiment
 from curation.trust.protocol.report import shown, threshold
+from curation.work.reporter import Reporter
 
 if TYPE_CHECKING:
     from curation.decisions.agreement import Agreement as Reported

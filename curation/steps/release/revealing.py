@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign.manifest import file_names, is_inside, write_folder
+from curation.campaign.store import Campaign
 from curation.catsets.stereoset import FileSettings
 from curation.files import (
     CurationError,
@@ -23,9 +24,8 @@ from curation.steps.read import read_counted
 from curation.steps.release.collecting import file_settings, warning
 from curation.steps.release.history import History, gold_file, read_golds
 from curation.steps.release.versions import ANONYMOUS, REVEALED, read_sums
-from curation.steps.step import QUIET
 from curation.text.wording import amount, some
-from curation.work.manifest import file_names, is_inside, write_folder
+from curation.work.reporter import QUIET
 
 _SHOWN = 3  # CATs or files that an error names
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from curation.campaign import Campaign, Dataset
+from curation.campaign.dataset import Dataset
+from curation.campaign.store import Campaign
 from curation.formats.toml_files import read_form, write_form
 from curation.release.facts import Statement
 from curation.release.texts import questions

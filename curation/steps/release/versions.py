@@ -14,7 +14,10 @@ from typing import Annotated, NamedTuple
 
 from pydantic import StringConstraints, ValidationError
 
-from curation.campaign import Campaign, Dataset, in_file
+from curation.campaign.dataset import Dataset, in_file
+from curation.campaign.manifest import file_names, is_inside
+from curation.campaign.step import UnlessNamedError
+from curation.campaign.store import Campaign
 from curation.files import (
     CurationError,
     beside,
@@ -32,11 +35,9 @@ from curation.release.contents import ERRATA, FACTS, SEALED, SUMS, TERMS, Conten
 from curation.release.differences import Change, Difference, Version, difference
 from curation.release.facts import Changes
 from curation.release.folder import data_files, read_version
-from curation.steps.step import UnlessNamedError
 from curation.text.times import now
 from curation.text.wording import amount, some
 from curation.version import __version__
-from curation.work.manifest import file_names, is_inside
 from curation.work.run_folder import append_lines, cut_half_line
 
 _NAMED = 3  # files that an error names

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import Field
 
-from curation.campaign import Campaign
+from curation.campaign.settings import PAPER
+from curation.campaign.store import Campaign
 from curation.files import CurationError
 from curation.records import VALUES, Kind, Round
 from curation.rounds.pay import LONGEST, in_round
-from curation.settings import PAPER
 from curation.steps import read
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.rounds.round_status import caps_of
-from curation.steps.step import QUIET, Reporter
 from curation.text.rules import WORK, Work, grouped
+from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.rounds.budget import Figure, PilotItem, Plan

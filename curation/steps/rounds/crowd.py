@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.files import CurationError, read_text, shipped, writing
 from curation.formats.requirements import shown
 from curation.formats.tables import csv_text, read_csv
@@ -26,9 +26,9 @@ from curation.rounds.platforms.interface import WAITS, Platform, Submission
 from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.rounds.pay import write_pay
-from curation.steps.step import QUIET, Reporter
 from curation.text.rules import WORK
 from curation.text.wording import amount
+from curation.work.reporter import QUIET, Reporter
 
 APPROVED = "APPROVED"
 READING = 120

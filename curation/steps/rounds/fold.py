@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from curation.campaign import (
-    ANSWERED,
+from curation.campaign.dataset import ANSWERED
+from curation.campaign.datasets import (
     ANSWERS,
     CHECKS,
     CONSENTS,
@@ -22,14 +22,16 @@ from curation.campaign import (
     TERMS,
     TEXTS,
     TYPING,
-    Campaign,
 )
+from curation.campaign.manifest import SEGMENTS
+from curation.campaign.settings import FIELDS
+from curation.campaign.step import Out, run_steps, step
+from curation.campaign.store import Campaign
 from curation.files import count_lines
 from curation.records import KINDS, Correction, Pitfall
 from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.parsed import Consented, ParsedAnswer
-from curation.settings import FIELDS
 from curation.steps import read, terms
 from curation.steps.read import (
     KEY,
@@ -42,10 +44,9 @@ from curation.steps.read import (
 )
 from curation.steps.rounds import round_files
 from curation.steps.rounds.round_status import caps_of
-from curation.steps.step import QUIET, Out, Reporter, run_steps, step
 from curation.text.rules import WORK, grouped
 from curation.text.wording import amount
-from curation.work.manifest import SEGMENTS
+from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.rounds.folding.fold import Folded

@@ -7,11 +7,11 @@ such a text, such as published answers, are not compared: only the team knows th
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.files import CurationError
 from curation.rounds.pages import consent_text, consent_version
-from curation.steps.step import Reporter
 from curation.text.rules import licence_name
+from curation.work.reporter import Reporter
 
 DIFFERS = "licence_differs"
 """The code in ``accept`` that lets a release have another licence."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.files import CurationError, read_records, writing
 from curation.formats.tables import csv_text
 from curation.records import Label
@@ -20,9 +20,9 @@ from curation.steps import read
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import fold_answers, folded_answers
 from curation.steps.rounds.round_status import about_waiting, open_platform
-from curation.steps.step import QUIET, Reporter
 from curation.text.characters import inert
 from curation.text.rules import grouped, stable_id
+from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.rounds.folding.fold import Folded

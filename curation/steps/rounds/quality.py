@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.files import CurationError, read_table, read_text
 from curation.formats.tables import read_csv
 from curation.records import Answer, Label

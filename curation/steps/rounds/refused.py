@@ -9,9 +9,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign.private import keep_out
+from curation.campaign.store import Campaign
 from curation.files import read_records, sweep_beside, writing
-from curation.private import keep_out
 from curation.records import Dealing, Label, Rejection, Round
 from curation.rounds.answers import archive
 from curation.rounds.answers.forms import page_row
@@ -23,8 +23,8 @@ from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.rounds.running import check_takes_tables
 from curation.steps.rounds.sheets import Format, csv_table, is_free, private_names, who_gets_which
-from curation.steps.step import QUIET, Reporter
 from curation.text.times import now
+from curation.work.reporter import QUIET, Reporter
 
 
 class Sheets(NamedTuple):

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from curation.campaign import PLANS, Campaign, of_round
+from curation.campaign.dataset import of_round
+from curation.campaign.datasets import PLANS
+from curation.campaign.settings import RoundName
+from curation.campaign.store import Campaign
 from curation.files import (
     CurationError,
     dump_json,
@@ -26,7 +29,6 @@ from curation.records import (
 )
 from curation.rounds import people
 from curation.rounds.held import ERASED, NO_ANSWER, Holding, holdings
-from curation.settings import RoundName
 from curation.text.times import now
 from curation.text.wording import amount, some
 

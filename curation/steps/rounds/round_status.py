@@ -7,7 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.campaign import Campaign, Dataset
+from curation.campaign.dataset import Dataset
+from curation.campaign.settings import RoundSettings, Settings
+from curation.campaign.store import Campaign
 from curation.files import CurationError, writing
 from curation.formats.table_words import languages, nearest
 from curation.formats.toml_files import read_toml
@@ -28,14 +30,13 @@ from curation.rounds.pay import earned, money
 from curation.rounds.platforms.interface import Attendance, Platform
 from curation.rounds.progress import Progress, RoundFigures, came, to_ask
 from curation.rounds.training import TrainingExample, read_training
-from curation.settings import RoundSettings, Settings
 from curation.steps import read
 from curation.steps import terms as term_files
 from curation.steps.rounds import round_files
-from curation.steps.step import QUIET, Reporter
 from curation.text.rules import WORK, Caps, Votes, Work, stable_id
 from curation.text.times import now
 from curation.text.wording import amount
+from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.label_studio.client import LabelStudio

@@ -5,7 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from curation.campaign import Campaign, of_round
+from curation.campaign.dataset import of_round
+from curation.campaign.settings import DecisionSettings
+from curation.campaign.step import current, run_steps
+from curation.campaign.store import Campaign
 from curation.files import (
     CurationError,
     dump_json,
@@ -30,18 +33,17 @@ from curation.records import (
 )
 from curation.rounds import pages, people, plan
 from curation.rounds.platforms.interface import Demand, Published
-from curation.settings import DecisionSettings
 from curation.steps import read, terms
 from curation.steps import terms as term_files
 from curation.steps.rounds import fold, licences, round_files, round_status
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.rounds.round_status import DEFAULT, open_platform, platform_name, warn_of_caps
-from curation.steps.step import QUIET, Reporter, current, run_steps
 from curation.steps.terms import domains_without_terms, no_terms, register_terms
 from curation.terms.edits import ALIASES, COLUMNS
 from curation.text.rules import WORK, Votes, decide
 from curation.text.times import now
 from curation.text.wording import amount
+from curation.work.reporter import QUIET, Reporter
 
 
 def fresh_name(campaign: Campaign, kind: str, taken: set[str]) -> str:

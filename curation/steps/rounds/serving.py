@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from curation.campaign import SETTINGS, Campaign, open_campaign
+from curation.campaign.store import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError, read_text, writing
 from curation.formats.tables import csv_text, read_csv
 from curation.rounds import people

@@ -8,11 +8,12 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from curation.campaign import CONSENTS, Campaign
+from curation.campaign.datasets import CONSENTS
+from curation.campaign.private import keep_out
+from curation.campaign.store import Campaign
 from curation.files import CurationError, read_bytes, read_text, sweep_beside, writing
 from curation.formats.table_words import Words
 from curation.formats.tables import csv_text, listed
-from curation.private import keep_out
 from curation.records import Dealing, Round, Task
 from curation.rounds import pages
 from curation.rounds.answers import archive, forms
@@ -24,10 +25,10 @@ from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.rounds.round_status import RoundStatus, caps_of
 from curation.steps.rounds.running import NewAnswers, check_takes_tables, new_answers
-from curation.steps.step import QUIET, Reporter
 from curation.text.rules import WORK
 from curation.text.times import Order, now
 from curation.text.wording import amount
+from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.rounds.tables.table import Table, TablePlace

@@ -6,7 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.campaign import FLAGS, Campaign
+from curation.campaign.datasets import FLAGS
+from curation.campaign.step import current
+from curation.campaign.store import Campaign
 from curation.catsets.stereoset import read_cat_entries
 from curation.files import CurationError, dump_json, dump_line, read_json, writing
 from curation.records import Cat, Fields, Score
@@ -52,9 +54,9 @@ from curation.steps.scores.runs import (
     warn_of_turned,
 )
 from curation.steps.source import Source, read_gold
-from curation.steps.step import QUIET, Reporter, current
 from curation.text.wording import amount
 from curation.version import __version__
+from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.decisions.agreement import TermAgreement

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from curation.campaign.settings import ScoreSettings
 from curation.checks.lists import is_not_english
 from curation.files import CurationError, each_record, refuse_links
 from curation.formats.table_words import PROMPTS
@@ -26,13 +27,12 @@ from curation.scores.choice.running import ask_cats
 from curation.scores.run_folder import REPLIES, continued_folder, why_no_outcome
 from curation.scores.running import Job, conclude, job, results_by_split, score_cats
 from curation.scores.runs import folder_name
-from curation.settings import ScoreSettings
 from curation.stats.metrics import Ties
 from curation.steps.source import SAMPLE, Source
-from curation.steps.step import QUIET, Reporter
 from curation.text.wording import amount
 from curation.text.words import base
 from curation.work.engine import Engine, check_device
+from curation.work.reporter import QUIET, Reporter
 
 LONGEST = 255  # bytes of a folder's name
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from curation.campaign.step import is_up_to_date
 from curation.files import CurationError, read_json
 from curation.formats.predictions import check_complete, read_predictions, scores_of, turned
 from curation.records import KINDS, Cat, Fields, Kind
@@ -22,9 +23,9 @@ from curation.stats.metrics import Ties, comparisons, of_one_kind, results
 from curation.steps import decisions, measures
 from curation.steps.measures import VADER
 from curation.steps.source import Source
-from curation.steps.step import QUIET, Reporter, is_up_to_date
 from curation.text.wording import amount
 from curation.text.words import Sentiment
+from curation.work.reporter import QUIET, Reporter
 
 
 def read_runs(

@@ -20,10 +20,9 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.files import CurationError, digest, open_input, writing
 from curation.records import Passage, Rejection
-from curation.steps.step import QUIET, Reporter
 from curation.steps.trust.files import Measured, TrustRun, read_groups, run_folder, source_name
 from curation.steps.trust.measuring import measure_each, policies
 from curation.steps.trust.text import Reading, label_rows, texts_of
@@ -50,6 +49,7 @@ from curation.trust.text.matching import lists
 from curation.trust.text.scanning import Texts, scanner
 from curation.trust.vectors.cosine import known_words, vector_biases
 from curation.work.engine import check_device, each_shard
+from curation.work.reporter import QUIET, Reporter
 from curation.work.run_folder import locked, read_identity, write_json
 
 if TYPE_CHECKING:

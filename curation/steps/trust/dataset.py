@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from curation.campaign import LABELS, Campaign
+from curation.campaign.datasets import LABELS
+from curation.campaign.store import Campaign
 from curation.catsets.entries import sentences_of
 from curation.catsets.stereoset import read_cat_entries, votes
 from curation.files import CurationError
@@ -23,7 +24,6 @@ from curation.steps.measures import PITFALL_REPORT, VADER, pitfall_table, pitfal
 from curation.steps.read import stopped_early
 from curation.steps.scores.runs import current_runs, read_runs, read_sentiment
 from curation.steps.source import Source
-from curation.steps.step import QUIET, Reporter
 from curation.steps.trust.files import DIRECTED, TrustRun
 from curation.text.wording import amount
 from curation.text.words import NotCheckedError, Sentiment
@@ -37,6 +37,7 @@ from curation.trust.protocol.datasets import (
     Scored,
 )
 from curation.trust.protocol.measures import directed
+from curation.work.reporter import QUIET, Reporter
 
 _ALL = "all"
 _LONGEST = 200  # characters of a dataset's name

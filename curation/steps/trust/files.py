@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
-from curation.campaign import Campaign, Dataset
+from curation.campaign.dataset import Dataset
+from curation.campaign.settings import GroupSettings
+from curation.campaign.store import Campaign
 from curation.files import (
     CurationError,
     digest,
@@ -32,7 +34,6 @@ from curation.files import (
 )
 from curation.formats.tables import read_csv
 from curation.records import Bias, Evidence, Rejection
-from curation.settings import GroupSettings
 from curation.text.times import now
 from curation.trust.groups import Groups, check_count, check_shares
 from curation.version import __version__

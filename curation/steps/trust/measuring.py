@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.files import CurationError, shipped
-from curation.steps.step import QUIET, Reporter
 from curation.steps.trust import files
 from curation.steps.trust.files import Measured, TrustRun, read_groups, run_folder
 from curation.text.wording import amount, some
 from curation.trust.framework import Policies, outside
 from curation.trust.groups import Groups
+from curation.work.reporter import QUIET, Reporter
 from curation.work.run_folder import differences
 
 ALGORITHM = 3

@@ -13,19 +13,12 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from curation.campaign import (
-    ANSWERED,
-    CATS,
-    DECISIONS,
-    LABELS,
-    PLANS,
-    TASKS,
-    TERMS,
-    Campaign,
-    Dataset,
-    in_json,
-    shipped_file,
-)
+from curation.campaign.dataset import ANSWERED, Dataset, in_json, shipped_file
+from curation.campaign.datasets import CATS, DECISIONS, LABELS, PLANS, TASKS, TERMS
+from curation.campaign.manifest import digests
+from curation.campaign.settings import TrustSettings
+from curation.campaign.step import Out, step, versions
+from curation.campaign.store import Campaign
 from curation.files import CurationError, dump_json, read_json, read_text, shipped, writing
 from curation.formats.toml_files import (
     CONTROL,
@@ -38,12 +31,10 @@ from curation.formats.toml_files import (
 )
 from curation.records import Criterion
 from curation.scores.run_folder import COMPARISONS
-from curation.settings import TrustSettings
 from curation.steps.decisions import AGREEMENT_REPORT
 from curation.steps.measures import PITFALL_REPORT, SENTIMENT_SCORES
 from curation.steps.read import SCORES
 from curation.steps.source import Source, campaign_source
-from curation.steps.step import QUIET, Out, Reporter, step, versions
 from curation.steps.trust.files import (
     BIAS,
     DIRECTED,
@@ -61,7 +52,7 @@ from curation.trust.protocol import report as protocol
 from curation.trust.protocol.attested import Answers, attested, is_past, open_questions, questions
 from curation.trust.protocol.checks import CHECKS
 from curation.version import __version__
-from curation.work.manifest import digests
+from curation.work.reporter import QUIET, Reporter
 
 REPORT, PAGE, ATTEST = "report.json", "report.md", "attest.toml"
 _GOLD_SEED = 1  # as in a new campaign

@@ -6,10 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.files import CurationError, digest, printable, read_text
 from curation.formats.tables import listed, read_csv, read_json_lines
-from curation.steps.step import QUIET, Reporter
 from curation.steps.trust.files import Measured, TrustRun, read_groups, source_name
 from curation.steps.trust.measuring import measure_each, policies
 from curation.text.wording import amount
@@ -18,6 +17,7 @@ from curation.trust.text import automated, human
 from curation.trust.text.matching import lists
 from curation.trust.text.scanning import Texts
 from curation.work.engine import Engine
+from curation.work.reporter import QUIET, Reporter
 
 AUTOMATED, HUMAN = "text-automated", "text-human"
 Rows = Sequence[tuple[str, Mapping[str, Any]]]

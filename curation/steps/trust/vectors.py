@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.files import CurationError, digest, printable, read_json
 from curation.formats.word_vectors import (
     Block,
@@ -18,7 +18,6 @@ from curation.formats.word_vectors import (
     write_vectors,
 )
 from curation.records import Evidence
-from curation.steps.step import QUIET, Reporter
 from curation.steps.trust.files import (
     Measured,
     TrustRun,
@@ -36,6 +35,7 @@ from curation.trust.vectors.cosine import known_words, unit, vector_biases
 from curation.trust.vectors.debias import Change, Method
 from curation.trust.vectors.prior import MEASURES, NoPairsError, Scale
 from curation.version import __version__
+from curation.work.reporter import QUIET, Reporter
 from curation.work.run_folder import write_json
 
 MEASURE = "vectors"

@@ -14,10 +14,10 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
+from curation.campaign.settings import TrustSettings
 from curation.files import shipped
 from curation.formats.toml_files import read_toml
 from curation.records import Criterion, CriterionName, Status, Subject
-from curation.settings import TrustSettings
 from curation.trust.protocol import judges
 
 CHECKS = "data", "trust", "checks.toml"

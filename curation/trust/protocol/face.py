@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from curation.campaign.settings import TrustSettings
 from curation.records import GOLDS
-from curation.settings import TrustSettings
 from curation.stats.metrics import icat, judge
 from curation.stats.power import needed_signs, sign_power
 from curation.stats.tests import chances, exact_share_interval, right_signs

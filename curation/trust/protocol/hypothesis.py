@@ -26,8 +26,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from curation.campaign.settings import TrustSettings
 from curation.records import Interval, Status
-from curation.settings import TrustSettings
 from curation.stats.intervals import FEW, Floats, difference_interval, mean_interval, pseudo_values
 from curation.stats.metrics import icat
 from curation.text.wording import amount, some

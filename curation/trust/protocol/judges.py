@@ -7,8 +7,8 @@ observed value, which would only repeat p.
 import math
 from typing import TYPE_CHECKING
 
+from curation.campaign.settings import TrustSettings
 from curation.records import Status
-from curation.settings import TrustSettings
 
 if TYPE_CHECKING:
     from curation.trust.protocol.checks import Found

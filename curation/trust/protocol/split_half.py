@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.settings import TrustSettings
+from curation.campaign.settings import TrustSettings
 from curation.stats.correlations import rho_interval, spearman_brown
 from curation.stats.intervals import FEW, Floats, mean_interval
 from curation.stats.power import critical_rho, needed_units, rank_power

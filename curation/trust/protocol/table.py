@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from curation.campaign.settings import TrustSettings
 from curation.records import CRITERIA, Criterion
-from curation.settings import TrustSettings
 from curation.trust.groups import Groups
 from curation.trust.protocol import (
     agreement,

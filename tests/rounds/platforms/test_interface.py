@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 import curation
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.records import Round
 from curation.rounds.platforms.interface import Demand, Platform
 from curation.steps.rounds.round_status import PLATFORMS, open_platform, platform_name

@@ -11,13 +11,13 @@ from typing import Any
 import openpyxl
 import pytest
 
+from curation.campaign.settings import read_settings
 from curation.files import read_records
 from curation.formats.table_words import shipped_texts
 from curation.records import Event, Flag, Item, Label, Person, Rejection, Review, Term
 from curation.rounds import people
 from curation.rounds.answers.rows import seconds_of
 from curation.rounds.tables.reading import read_rows
-from curation.settings import read_settings
 from curation.text.item_form import read_blank
 from curation.text.times import read_time
 from support.books import book

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.models import tiny
 from curation.models.states import StatesSpec
 from curation.steps.trust.contextual import _split, _unseen, measure_probe, read_labelled

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from curation.campaign import Campaign
+from curation.campaign.store import Campaign
 from curation.models import tiny
 from curation.models.states import Place, StatesSpec, open_states
 from curation.records import Bias

@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from curation.campaign.settings import TrustSettings
 from curation.records import Criterion
-from curation.settings import TrustSettings
 from curation.trust.groups import Groups
 from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.table import measure_criteria

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from curation.campaign.settings import TrustSettings
 from curation.records import CRITERIA, Bias, Criterion, Evidence, Status
-from curation.settings import TrustSettings
 from curation.stats.correlations import Correlation
 from curation.stats.tests import sign_test
 from curation.trust.framework import Policies

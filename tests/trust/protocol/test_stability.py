@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from curation.campaign.settings import TrustSettings
 from curation.files import CurationError
 from curation.records import Bias, Criterion, Evidence
-from curation.settings import TrustSettings
 from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
 from curation.trust.protocol import again as evidenced

@@ -6,8 +6,8 @@ from string import Formatter
 import numpy as np
 import pytest
 
+from curation.campaign.settings import TrustSettings
 from curation.records import CRITERIA, Criterion, Evidence
-from curation.settings import TrustSettings
 from curation.stats.artefacts import artefacts, unigram
 from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups

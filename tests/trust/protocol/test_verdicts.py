@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from curation.campaign.settings import TrustSettings
 from curation.records import Interval, Status
-from curation.settings import TrustSettings
 from curation.stats.correlations import rho, rho_interval
 from curation.stats.power import critical_rho, rank_power
 from curation.trust.protocol import judges

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.records import Answer, Decision, Item, Label, Rejection
 from curation.rounds.platforms.web.forms import end_code

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import requests
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.records import GOLDS, Item
 from curation.rounds.platforms.web import arrivals, counts

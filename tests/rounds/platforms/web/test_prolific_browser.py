@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.records import Answer, Rejection
 from curation.rounds.platforms.interface import Platform
 from curation.rounds.platforms.web import forms

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.records import Answer, Rejection
 from curation.rounds.platforms.interface import Platform

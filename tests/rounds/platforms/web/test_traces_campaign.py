@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import open_campaign
+from curation.campaign.private import PRIVATE
+from curation.campaign.store import open_campaign
 from curation.files import read_json
-from curation.private import PRIVATE
 from curation.records import KINDS, ROUND_KINDS, Answer, FieldTyping, InstructionChecks, Typing
 from curation.rounds import pages
 from curation.rounds.platforms.web import checks

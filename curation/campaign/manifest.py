@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from curation.campaign.stamps import Known, known_of
 from curation.files import (
     CurationError,
     beside,
@@ -28,7 +29,6 @@ from curation.files import (
 from curation.records import Manifest, Record, StepRun
 from curation.text.times import now
 from curation.version import __version__
-from curation.work.stamps import Known, known_of
 
 MANIFEST = "manifest.json"
 SEGMENTS = "segments.json"

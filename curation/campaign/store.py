@@ -5,7 +5,6 @@ was read, and reads again what has changed since. Nobody can change what it give
 frozen, and a table is a copy of its own.
 """
 
-import copy
 import hashlib
 import os
 import platform
@@ -15,43 +14,64 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Generic,
-    Literal,
-    NamedTuple,
-    NoReturn,
-    TypeVar,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 import orjson
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ValidationError
 
+from curation.campaign.dataset import (
+    ANSWERED,
+    AnyDataset,
+    Dataset,
+    OfRounds,
+    RoundDataset,
+    T,
+    with_reads,
+)
+from curation.campaign.datasets import (
+    ANSWERS,
+    CATS,
+    CHECKS,
+    CORRECTIONS,
+    DECISIONS,
+    FLAGS,
+    ITEM_PITFALLS,
+    ITEMS,
+    LABELS,
+    NEUTRAL_ITEMS,
+    NEUTRAL_LABELS,
+    PEOPLE,
+    REJECTED,
+    ROUNDS,
+    STANDING,
+    TASKS,
+    TERMS,
+    TEXTS,
+    TYPING,
+    neutral_rounds,
+)
+from curation.campaign.manifest import MANIFEST, read_manifest
+from curation.campaign.private import protect
+from curation.campaign.settings import Settings, read_settings, settings_text
+from curation.campaign.stamps import Known, Stamp, known_of, read_stamps, stamp, write_stamps
 from curation.files import (
     CurationError,
     Hashed,
     printable,
     read_bytes,
     read_json,
-    read_records,
-    read_table,
     refuse_links,
     shipped,
     sweep,
     writing,
 )
-from curation.formats.table_words import Sections, wrong_text
-from curation.private import protect
+from curation.formats.table_words import Sections
 from curation.records import (
     Answer,
     Cat,
     Correction,
     Decision,
-    Fields,
     Flag,
     InstructionChecks,
     Item,
@@ -59,23 +79,19 @@ from curation.records import (
     Manifest,
     Person,
     Pitfall,
-    Record,
     Rejection,
     Round,
-    RoundKind,
     Standing,
     Task,
     Term,
     Typing,
 )
-from curation.settings import Settings, read_settings, settings_text
 from curation.text.times import now
 from curation.work.interrupts import is_command
-from curation.work.manifest import MANIFEST, read_manifest
-from curation.work.stamps import Known, Stamp, known_of, read_stamps, stamp, write_stamps
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 SETTINGS = "campaign.toml"
 GROUPS = {
@@ -83,7 +99,6 @@ GROUPS = {
     "board",
 }
 """The groups of commands, whose second word is a command too, and not an argument."""
-
 Stage = Literal[
     "terms", "rounds", "decisions", "measures", "scores", "trust", "release", "pages", "boards"
 ]
@@ -99,81 +114,7 @@ FOLDERS: dict[Stage, str] = {
     "boards": "boards",
 }
 """The folders of a campaign."""
-
-
 _OURS = shipped("data")
-T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
-
-
-@dataclass(frozen=True, eq=False)
-class Dataset(Generic[T_co]):
-    """What a campaign holds under a name.
-
-    Attributes:
-        name: its name.
-        files: the files that it is made of; absent ones count, too.
-        read: reads it.
-        give: what one who asks gets of what was read: a copy, if it could be changed.
-        reads: other datasets that say which files it is made of.
-        by_value: whether manifests have the sha256 of what is read, and not those of the files: for
-            what is only a part of them, or secret.
-    """
-
-    name: str
-    files: "Callable[[Campaign], Sequence[Path]]"
-    read: "Callable[[Campaign], T_co]"
-    give: Callable[[Any], Any] = lambda value: value
-    reads: "tuple[AnyDataset, ...]" = ()
-    by_value: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class RoundDataset(Generic[T_co]):
-    """A file of each round.
-
-    Attributes:
-        name: its name in the round's folder.
-        read: reads it; it may be absent.
-    """
-
-    name: str
-    read: Callable[[Path], T_co]
-
-    by_value = False
-
-    @property
-    def reads(self) -> "tuple[AnyDataset, ...]":
-        """The dataset that says which rounds have answers."""
-        return (ANSWERED,)
-
-    def files(self, campaign: "Campaign") -> list[Path]:
-        """The files of the rounds that have answers."""
-        places = (campaign.folder("rounds") / name for name in campaign.round_names())
-        return [path for place in places if (path := place / self.name).exists()]
-
-
-AnyDataset = Dataset[Any] | RoundDataset[Any]
-
-
-def with_reads(datasets: "Iterable[AnyDataset]") -> "tuple[AnyDataset, ...]":
-    """Datasets and those that say which files they are made of, each once."""
-    found: dict[AnyDataset, None] = {}
-    for each in datasets:
-        found |= dict.fromkeys((each, *with_reads(each.reads)))
-    return tuple(found)
-
-
-class OfRounds(Generic[T]):
-    """What each round has: ``campaign.tasks["main"]``. It is read when it is asked for."""
-
-    def __init__(self, campaign: "Campaign", dataset: RoundDataset[T]) -> None:
-        self.campaign, self.dataset = campaign, dataset
-
-    def __getitem__(self, round: str) -> T:
-        path = self.campaign.folder("rounds") / round / self.dataset.name
-        key = (self.dataset, round)
-        return self.campaign.once(key, [path], lambda: self.dataset.read(path))
 
 
 @dataclass(frozen=True)
@@ -513,9 +454,6 @@ class Campaign:
             refuse_links(path, below=self.root)
 
 
-R = TypeVar("R", bound=Record)
-
-
 def _read_round(path: Path) -> Round:
     where, fix = f"{path}, field 'name'", "put the file back as it was"
     try:
@@ -544,216 +482,6 @@ def _sha256(campaign: Campaign, dataset: Dataset[Any]) -> str:
         value = sorted(value)
     options = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
     return hashlib.sha256(orjson.dumps(value, default=_plain, option=options)).hexdigest()
-
-
-def not_in_copy(path: Path) -> CurationError:
-    """The error if a private file of a round is missing, as in a clone of a repository."""
-    return CurationError(
-        f"{path}: is not in this copy of the campaign",
-        "copy tasks.jsonl and items.jsonl of every round from the machine that has the raw answers "
-        "(docs/campaign.md, Privacy): they are private, so .gitignore leaves them out",
-    )
-
-
-def of_round(name: str, record: type[R]) -> RoundDataset[tuple[R, ...]]:
-    """The records of a JSONL file of each round; none if it is absent."""
-    return RoundDataset(name, lambda path: tuple(read_records(path, record, missing_ok=True)))
-
-
-def _read_tasks(path: Path) -> tuple[Task, ...]:
-    if not path.exists():
-        raise not_in_copy(path)
-    return tuple(read_records(path, Task))
-
-
-def _read_texts(path: Path) -> Sections | None:
-    if not path.exists():
-        return None
-    texts = read_json(path)
-    if not isinstance(texts, dict):
-        raise CurationError(f"{path}: not a JSON object", "put the file back as it was")
-    if field := wrong_text(texts):
-        raise CurationError(
-            f"{path}, field {field!r}: not a text of a round", "put the file back as it was"
-        )
-    return texts
-
-
-TASKS = RoundDataset("tasks.jsonl", _read_tasks)
-TEXTS = RoundDataset("texts.json", _read_texts)
-ANSWERS = of_round("answers.jsonl", Answer)
-REJECTED = of_round("rejected.jsonl", Rejection)
-ITEM_PITFALLS = of_round("pitfalls.jsonl", Pitfall)
-FLAGS = of_round("flags.jsonl", Flag)
-CHECKS = of_round("checks.jsonl", InstructionChecks)
-TYPING = of_round("typing.jsonl", Typing)
-
-
-def _opened(campaign: Campaign) -> list[Path]:
-    return sorted(campaign.folder("rounds").glob("*/round.json"))
-
-
-def _read_rounds(campaign: Campaign) -> tuple[Round, ...]:
-    rounds = [campaign.round(path.parent.name) for path in _opened(campaign)]
-    return tuple(sorted(rounds, key=lambda each: (each.opened_at or "9", each.name)))
-
-
-ROUNDS = Dataset("rounds", _opened, _read_rounds)
-
-
-def _answer_files(campaign: Campaign) -> list[Path]:
-    rounds = campaign.folder("rounds")
-    return [*rounds.glob("*/raw/*.jsonl"), *rounds.glob("*/items.jsonl")]
-
-
-def _read_answered(campaign: Campaign) -> tuple[str, ...]:
-    folder = campaign.folder("rounds")
-    names = {path.relative_to(folder).parts[0] for path in _answer_files(campaign)}
-    for name in sorted(names):
-        if name != printable(name):
-            raise CurationError(
-                f"{folder / name}: the name of this folder is not UTF-8", "rename it"
-            )
-    return tuple(sorted(names))
-
-
-ANSWERED = Dataset("answered rounds", _answer_files, _read_answered, by_value=True)
-"""The names of the rounds that have answers: raw answers, or items made from them."""
-
-
-class Plan(NamedTuple):
-    """What a round that was opened here has decided, whatever becomes of it later."""
-
-    name: str
-    kind: RoundKind
-    opened_at: str | None
-    consent: str
-    pilot: bool
-    of: tuple[str, ...]
-    labels: str | None
-
-
-def _read_plans(campaign: Campaign) -> Mapping[str, Plan]:
-    answered = campaign.round_names()
-    opened = (each for each in campaign.rounds if each.name in answered)
-    plans = (Plan(*(getattr(each, field) for field in Plan._fields)) for each in opened)
-    return MappingProxyType({plan.name: plan for plan in plans})
-
-
-PLANS: Dataset[Mapping[str, Plan]] = Dataset(
-    "plans", lambda c: [*_opened(c), *_answer_files(c)], _read_plans, by_value=True
-)
-"""The plans of the rounds that were opened here and have answers, by name, oldest first."""
-
-
-def _planned_files(campaign: Campaign) -> list[Path]:
-    answered = campaign.round_names()
-    return [path for path in _opened(campaign) if path.parent.name in answered]
-
-
-def _read_planned(campaign: Campaign) -> tuple[Round, ...]:
-    answered = campaign.round_names()
-    return tuple(each for each in campaign.rounds if each.name in answered)
-
-
-PLANNED = Dataset("planned rounds", _planned_files, _read_planned, reads=(ANSWERED,))
-"""The rounds that were opened here and have answers, as they are now, oldest first."""
-CONSENTS: Dataset[frozenset[str]] = Dataset(
-    "consents", _opened, lambda c: frozenset(each.consent for each in c.rounds), by_value=True
-)
-"""The versions of the consent text that the rounds have shown."""
-
-
-def neutral_rounds(rounds: Iterable[Round | Plan]) -> dict[str, bool]:
-    """The neutral ones among rounds, and those that label their associations, by name.
-
-    Returns:
-        Whether each is a round of labels.
-    """
-    rounds = list(rounds)
-    written = {round.name for round in rounds if round.kind == "neutral"}
-    return {
-        round.name: round.kind == "validation"
-        for round in rounds
-        if round.name in written or not written.isdisjoint(round.of)
-    }
-
-
-def _of_rounds(name: str, *, neutral: bool = False) -> Callable[[Campaign], list[Path]]:
-    """The files of this name of all rounds that count for the data, or of neutral ones."""
-
-    def files(campaign: Campaign) -> list[Path]:
-        apart, every = campaign.neutral_rounds, campaign.round_names()
-        mine = [each for each in every if (each in apart) == neutral]
-        return [campaign.folder("rounds") / each / name for each in mine]
-
-    return files
-
-
-def _in_files(
-    name: str,
-    record: type[R],
-    files: Callable[[Campaign], list[Path]],
-    reads: "tuple[AnyDataset, ...]" = (),
-) -> Dataset[tuple[R, ...]]:
-    """The records of some JSONL files; files that are absent have none."""
-
-    def read(campaign: Campaign) -> tuple[R, ...]:
-        return tuple(
-            each for path in files(campaign) for each in read_records(path, record, missing_ok=True)
-        )
-
-    return Dataset(name, files, read, reads=reads)
-
-
-def in_file(stage: Stage, name: str, record: type[R]) -> Dataset[tuple[R, ...]]:
-    """The records of a JSONL file in the folder of a stage; none if it is absent."""
-    return _in_files(name, record, lambda campaign: [campaign.folder(stage) / name])
-
-
-def shipped_file(*parts: str) -> Dataset[None]:
-    """A file that comes with curation, for steps whose results change with it."""
-    return Dataset("/".join(parts), lambda campaign: [shipped(*parts)], lambda campaign: None)
-
-
-def in_json(stage: Stage, name: str) -> Dataset[Fields]:
-    """The content of a JSON file in the folder of a stage. Who asks gets a copy.
-
-    Asking for it raises a CurationError if the file is missing or damaged.
-    """
-
-    def read(campaign: Campaign) -> Fields:
-        return dict(read_json(campaign.folder(stage) / name))
-
-    return Dataset(name, lambda campaign: [campaign.folder(stage) / name], read, copy.deepcopy)
-
-
-TERMS: Dataset[Mapping[str, Term]] = Dataset(
-    "terms",
-    lambda campaign: [campaign.folder("terms") / "targets.jsonl"],
-    lambda campaign: MappingProxyType(
-        {t.id: t for t in read_records(campaign.folder("terms") / "targets.jsonl", Term)}
-    ),
-)
-_WHICH = (PLANS, ANSWERED)
-"""What says which rounds count for the data, and which are neutral."""
-ITEMS = _in_files("items", Item, _of_rounds("items.jsonl"), _WHICH)
-LABELS: "Dataset[pd.DataFrame]" = Dataset(
-    "labels",
-    _of_rounds("labels.jsonl"),
-    lambda campaign: read_table([p for p in LABELS.files(campaign) if p.exists()], Label),
-    give=lambda table: table.copy(deep=False),  # with copy-on-write, nobody changes what others get
-    reads=_WHICH,
-)
-NEUTRAL_ITEMS = _in_files("neutral items", Item, _of_rounds("items.jsonl", neutral=True), _WHICH)
-NEUTRAL_LABELS = _in_files(
-    "neutral labels", Label, _of_rounds("labels.jsonl", neutral=True), _WHICH
-)
-PEOPLE = in_file("rounds", "people.jsonl", Person)
-DECISIONS = in_file("decisions", "decisions.jsonl", Decision)
-CATS = in_file("decisions", "cats.jsonl", Cat)
-STANDING = in_file("rounds", "standing.jsonl", Standing)
-CORRECTIONS = in_file("rounds", "corrections.jsonl", Correction)
 
 
 def open_campaign(root: Path) -> Campaign:
@@ -788,7 +516,7 @@ def create_campaign(root: Path, settings: Settings) -> Campaign:
         root: the folder.
         settings: what ``campaign.toml`` is to say; ``Settings(campaign=CampaignSettings(
             id=new_id()))`` has the defaults, and ``new_settings`` takes name, language and domains.
-            All these names are in ``curation.settings``.
+            All these names are in ``curation.campaign.settings``.
 
     Raises:
         CurationError: the folder is a campaign already, or it cannot be written to.

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from curation.campaign.manifest import Results, changes, digests, read_manifest, run_step
 from curation.files import CurationError
-from curation.work.manifest import Results, changes, digests, read_manifest, run_step
 from support.expected import fails
 
 STATE: dict[str, Any] = {"algorithm": 1, "settings": {"k": [1]}, "inputs": {"a": "sha"}}

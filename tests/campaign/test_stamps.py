@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign import stamps
+from curation.campaign.store import Campaign, open_campaign
 from curation.files import digest
-from curation.work import stamps
 
 
 @pytest.fixture

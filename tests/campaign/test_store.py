@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.campaign import Campaign, create_campaign, open_campaign
-from curation.files import CurationError
-from curation.settings import (
+from curation.campaign.settings import (
     PAPER,
     CampaignSettings,
     DecisionSettings,
@@ -18,6 +16,8 @@ from curation.settings import (
     read_settings,
     settings_text,
 )
+from curation.campaign.store import Campaign, create_campaign, open_campaign
+from curation.files import CurationError
 from support.written import beside
 
 # Lines 1 to 7; what a test adds begins at line 8.

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from curation.campaign import ITEMS, TASKS, Campaign, open_campaign
+from curation.campaign import stamps
+from curation.campaign.datasets import ITEMS, TASKS
+from curation.campaign.store import Campaign, open_campaign
 from curation.files import dump_line
-from curation.work import stamps
 
 
 @pytest.fixture

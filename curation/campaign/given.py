@@ -6,9 +6,11 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
-from curation.campaign import PLANS, ROUNDS, AnyDataset, Campaign, neutral_rounds
+from curation.campaign.dataset import AnyDataset
+from curation.campaign.datasets import PLANS, ROUNDS, neutral_rounds
+from curation.campaign.settings import Settings, fields_of
+from curation.campaign.store import Campaign
 from curation.records import Manifest, Round
-from curation.settings import Settings, fields_of
 
 T = TypeVar("T")
 
