@@ -8,7 +8,7 @@ VENV ?= .venv
 IN = $(VENV)/bin
 WEB = curation/rounds/platforms/web
 SCRIPTS = $(WEB)/static/curation.js $(WEB)/static/worker.js curation/pages/static/search.js
-STYLES = data/pages/tokens.css $(WEB)/static/style.css curation/pages/static/report.css curation/pages/static/board.css
+STYLES = data/pages/tokens.css $(WEB)/static/style.css curation/pages/static/report.css curation/board/static/board.css
 # Many tests start a process. Without bytecode files, each would compile all modules again.
 export PYTHONDONTWRITEBYTECODE =
 

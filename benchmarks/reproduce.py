@@ -23,7 +23,6 @@ import numpy as np
 
 from curation.catsets.entries import Entry
 from curation.catsets.stereoset import read_cats, read_entries
-from curation.cli import console
 from curation.files import dump_json
 from curation.measures.keywords import keywords, wordfreq
 from curation.measures.sentiment import PAPER, by_vader, sentiment
@@ -35,6 +34,7 @@ from curation.scores.runs import read_predictions_run
 from curation.scores.terms import published_agreement
 from curation.stats.artefacts import artefacts
 from curation.stats.metrics import METRICS
+from curation.terminal import console
 
 DOMAINS = ("gender", "profession", "race", "religion")
 SIZES = {  # Table 1: target terms, then CATs and mean words by kind

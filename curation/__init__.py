@@ -25,7 +25,8 @@ def open_campaign(folder: str | PathLike[str]) -> "Campaign":
     """
     from pathlib import Path
 
+    from curation import pipeline  # noqa: F401  (so that all steps are known)
     from curation.campaign import store
-    from curation.steps.reading import Reading
+    from curation.campaign.reading import Reading
 
     return Reading(store.open_campaign(Path(folder)))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from curation.campaign.step import makers
-from curation.steps.pipeline import STEPS
+from curation.pipeline import STEPS
 
 PAGE = Path(__file__).with_name("architecture.md")
 

@@ -20,6 +20,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 
+from curation import pipeline  # noqa: F401  (so that all steps are known)
 from curation.campaign.settings import CampaignSettings, Settings, new_id
 from curation.campaign.store import Campaign, create_campaign
 from support import commands, selection

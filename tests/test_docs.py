@@ -20,9 +20,9 @@ from curation.campaign.settings import (
     Settings,
 )
 from curation.models.rules import PROFILES, RULES
+from curation.pipeline import STEPS
 from curation.reasons import REASONS
 from curation.scores.asking import VARIANTS
-from curation.steps.pipeline import STEPS
 from support.offenders import refuse
 
 ROOT = Path(__file__).parent.parent
@@ -322,8 +322,8 @@ def missing_names(text: str) -> Iterator[tuple[int, str]]:
     """Modules, packages and functions that a guide names and that are not there, by line.
 
     In backticks, ``campaign/step.py`` is a module under curation/ or a file of the project,
-    ``steps/`` is a folder there, and ``run_steps()`` a function. ``3-decisions/`` is in a campaign, and
-    ``test_STEP.py`` is an example.
+    ``steps/`` is a folder there, and ``run_steps()`` a function. ``3-decisions/`` is in a campaign,
+    and ``test_STEP.py`` is an example.
     """
     for number, line in enumerate(text.split("\n"), 1):
         for name in re.findall(r"`([a-z][a-z_0-9./-]*(?:/|\.py)|\w+\(\))`", line):

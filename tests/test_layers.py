@@ -13,8 +13,8 @@ import typer
 
 import curation
 from curation.cli import app
+from curation.pipeline import BY_NAME
 from curation.records import PlatformName
-from curation.steps.pipeline import BY_NAME
 from support.offenders import refuse
 
 ROOT = Path(curation.__file__).parent
@@ -25,11 +25,27 @@ SOURCES = {
     for path in sorted(ROOT.rglob("*.py"))
 }
 MODULES = sorted(SOURCES)
-ABOVE = {"steps", "cli", "__main__"}
-# Packages that stages share; every other one is a stage.
-GROUND = {"text", "formats", "work", "catsets", "checks", "models", "stats"}
-CAMPAIGN = "campaign"  # above the ground floor, below the stages
-STAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")} - GROUND - ABOVE - {CAMPAIGN}
+LAYERS = (
+    {"text", "formats", "work", "catsets", "checks", "models", "stats", "files", "http", "version"}
+    | {"records", "reasons"},
+    {"campaign"},
+    {"terms", "rounds", "decisions", "measures", "scores", "trust", "release"},
+    {"steps"},
+    {"status"},
+    {"pages"},
+    {"board"},
+    {"pipeline"},
+    {"across"},
+    {"", "terminal", "cli", "__main__"},
+)
+"""Packages and modules, from the bottom; those of one layer do not import each other.
+
+On the ground floor and in the command line, they do.
+"""
+GROUND, STAGES = LAYERS[0], {stage for layer in (LAYERS[2], {"pages", "board"}) for stage in layer}
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+COMMANDS = {"commands", "cli", "terminal"}
+"""Modules and packages that may use the terminal."""
 
 # One module for each outside service; only these modules reach the network, most of them through
 # the one over requests. Here is what each of them imports of ``NETWORK``.
@@ -108,25 +124,45 @@ def graph() -> dict[str, set[str]]:
 # --- layers -------------------------------------------------------------------------------------
 
 
+ACTING = {f"curation.campaign.{name}" for name in ("store", "step", "dataset", "datasets")}
+
+
+@cache
+def is_rule(module: str) -> bool:
+    """Whether a module is one of the rules of a stage: it knows no campaign, directly or not."""
+    stage = module.split(".")[1] if "." in module else ""
+    return stage in STAGES and not any(
+        name in ACTING
+        or RANK.get(name.partition(".")[2].split(".")[0], 0) > RANK[stage]
+        or (name.split(".")[1:2] == ["steps"])
+        or (name.split(".")[1:2] == [stage] and name != module and not is_rule(name))
+        for name in graph()[module]
+        if name.startswith("curation")
+    )
+
+
 def allowed(module: str, name: str) -> bool:
     """Whether a module may import another."""
     parts = name.split(".")
     if parts[0] != "curation":
         heavy = parts[0] in HEAVY and not module.startswith("curation.models.")
         outside = parts[0] in NETWORK - REACHES_OUT.get(module, set())
-        terminal = parts[0] in TERMINAL and not module.startswith("curation.cli")
+        terminal = parts[0] in TERMINAL and not COMMANDS & set(module.split("."))
         return not (heavy or outside or terminal)
     if name == "curation.http":
         return module in REACHES_OUT
     target, here = (parts[1] if len(parts) > 1 else ""), module.partition(".")[2].split(".")[0]
     if here == "records":
         return target in {"", "records", "reasons"}
-    if here in {"cli", "__main__"}:
-        return True
-    if here in {"steps", ""}:  # ``import curation`` is for notebooks
-        return target not in {"cli", "__main__"}
-    below = {CAMPAIGN} if here in STAGES else set()
-    return target not in (STAGES | ABOVE | {CAMPAIGN}) - below - {here}
+    if target == "terminal":
+        return bool(COMMANDS & set(module.split(".")))
+    together = {*GROUND, *LAYERS[-1]}
+    return (
+        target == here
+        or target in ("", "version")
+        or RANK[target] < RANK[here]
+        or (RANK[target] == RANK[here] and here in together)
+    )
 
 
 def test_a_module_imports_its_own_layer_or_a_lower_one() -> None:
@@ -141,7 +177,7 @@ def test_a_module_imports_its_own_layer_or_a_lower_one() -> None:
 
 def test_the_rule_sees_imports_that_are_not_allowed() -> None:
     assert not allowed("curation.decisions.filter", "curation.scores.compare")
-    assert not allowed("curation.steps.read", "curation.cli.console")
+    assert not allowed("curation.steps.read", "curation.terminal.console")
     assert not allowed("curation.records", "curation.files")
     assert not allowed("curation.work.run_folder", "curation.campaign.manifest")
     assert not allowed("curation.campaign.store", "curation.decisions.filter")
@@ -160,8 +196,8 @@ def test_the_rule_sees_imports_that_are_not_allowed() -> None:
 
 
 def test_what_is_named_exists() -> None:
-    assert set(SOURCES) >= {f"curation.{name}" for name in GROUND | ABOVE | {CAMPAIGN}} | set(REACHES_OUT)
-    assert {"terms", "rounds", "decisions", "measures", "scores", "trust", "release"} <= STAGES
+    assert set(SOURCES) >= {f"curation.{name}".rstrip(".") for name in RANK} | set(REACHES_OUT)
+    assert {module.split(".")[1] for module in MODULES if "." in module} == RANK.keys() - {""}
 
 
 # --- circles ------------------------------------------------------------------------------------
@@ -313,7 +349,7 @@ def test_the_rule_sees_comparisons_of_platforms() -> None:
 
 # --- files --------------------------------------------------------------------------------------
 
-# The only modules of stages that open files other than those that are shipped with curation.
+# The only rules of stages that open files other than those that are shipped with curation.
 MAY_OPEN = {
     "terms.dump": "a Wikidata dump",
     "terms.wikidata": "answers of the query service",
@@ -345,17 +381,12 @@ MAY_OPEN = {
     "release.hub": "the files that go up",
     "release.anonymous": "the texts for annotators that are shipped",
     "release.harness_files": "lm_eval_metrics.py, which releases contain",
-    "pages.board.about": "board.toml",
-    "pages.board.log": "the log of a board",
-    "pages.board.opening": "files that a board begins with",
-    "pages.board.site": "its style",
-    "pages.board.submission": "what is submitted",
-    "pages.terms": "its script",
+    "board.about": "board.toml",
+    "board.log": "the log of a board",
+    "board.opening": "files that a board begins with",
+    "board.site": "its style",
+    "board.submission": "what is submitted",
 }
-OF_STAGES = (
-    *("terms", "checks", "rounds", "decisions", "measures", "stats", "scores", "trust", "release"),
-    "pages",
-)
 OPENING = {
     *("open", "open_input", "digest", "writing", "append_lines", "each_columns"),
     *("read_bytes", "read_text", "read_json", "read_records", "read_table", "read_toml"),
@@ -381,11 +412,11 @@ def test_only_readers_and_writers_of_files_open_them() -> None:
             f"{place(module, line)}: calls {name}" for line, name in opened(tree_of(module))
         ]
         for module in MODULES
-        if module.startswith(tuple(f"curation.{stage}." for stage in OF_STAGES))
+        if is_rule(module) or module.split(".")[1:2] in (["checks"], ["stats"])
     }
     refuse(
         (line for module in opening.keys() - MAY_OPEN for line in opening[module]),
-        fix="read it in steps/, or where such files are read, and pass in what is read",
+        fix="read it in an action, or where such files are read, and pass in what is read",
     )
     assert all(opening[module] for module in MAY_OPEN), "a module of MAY_OPEN opens no file now"
 
@@ -413,7 +444,7 @@ def test_only_the_command_line_prints() -> None:
     found = (
         f"{place(module, node.lineno)}: calls {name}"
         for module in MODULES
-        if not module.startswith(("curation.cli", "curation.__main__"))
+        if not {*COMMANDS, "__main__"} & set(module.split("."))
         for node in ast.walk(tree_of(module))
         if isinstance(node, ast.Call) and (name := ast.unparse(node.func)) in PRINTING
     )
@@ -433,7 +464,7 @@ def commands(group: typer.Typer) -> Iterator[str]:
 def test_modules_of_the_command_line_hold_commands_options_or_tables() -> None:
     """A module without a command shows results: it declares no options and opens nothing."""
     own = {module for module in MODULES if module.startswith("curation.cli.")}
-    shared = {m for m in own if m.endswith("options")} | {"curation.cli.console"}
+    shared = {m for m in own if m.endswith("options")} | {"curation.terminal.console"}
     groups = {m for m in own if "\napp = command_group(" in SOURCES[m].read_text("utf-8")}
     tables = own - shared - groups - set(commands(app))
     assert tables

@@ -144,19 +144,23 @@ def step(says: str, *, folder: Stage, version: int, **declared: Any) -> Callable
     """
 
     def declare(work: Work) -> Step:
-        made = Step(work.__name__, says, work, FOLDERS[folder], version, **declared)
-        MAKERS.update(dict.fromkeys(made.makes, made))
-        return made
+        return Step(work.__name__, says, work, FOLDERS[folder], version, **declared)
 
     return declare
 
 
 MAKERS: dict[AnyDataset, Step] = {}
-"""The step that makes each dataset; ``step`` fills it."""
+"""The step that makes each dataset; ``pipeline.py`` fills it."""
 
 
 def makers(datasets: Iterable[AnyDataset]) -> tuple[Step, ...]:
-    """The steps that make these datasets, each once."""
+    """The steps that make these datasets, each once.
+
+    Raises:
+        RuntimeError: nobody has imported ``curation.pipeline``, so no step is known.
+    """
+    if not MAKERS:
+        raise RuntimeError("no step is known yet: import curation.pipeline first")
     return tuple(dict.fromkeys(MAKERS[each] for each in datasets if each in MAKERS))
 
 

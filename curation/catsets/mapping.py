@@ -18,8 +18,6 @@ ORDER = ", ".join(f'"{gold}"' for gold in GOLDS)
 _Place = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$", max_length=4000)]
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 _Code = Annotated[str, StringConstraints(pattern=r"^([a-z]{2,3}(-[A-Za-z0-9]+)*)?$", max_length=35)]
-
-
 _MEANT = shipped_table("catsets", "mapping.toml")
 """For keys of which pydantic's message says little: what is wrong, and the fix."""
 _MAY_SHARE = {"target", "target_original"}  # our columns that may be the same column of a file

@@ -16,9 +16,8 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
+from curation.board import commands as board
 from curation.cli import (
-    board,
-    console,
     decisions,
     demo,
     importing,
@@ -31,8 +30,9 @@ from curation.cli import (
     terms,
     trust,
 )
-from curation.cli.options import Commands
 from curation.files import CurationError
+from curation.terminal import console
+from curation.terminal.options import Commands
 from curation.text.addresses import hide_secrets
 from curation.version import __version__
 

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
+from curation.across.ethics import ethics_sheet
 from curation.campaign.store import open_campaign
-from curation.cli import console
-from curation.cli.options import Json, Where, locked, write_text
 from curation.files import CurationError
-from curation.steps.ethics import ethics_sheet
 from curation.steps.rounds.budget import MOST, PAPER_TERMS, CampaignPlan, Given, plan_campaign
+from curation.terminal import console
+from curation.terminal.options import Json, Where, locked, write_text
 from curation.text.wording import amount
 
 FIGURES = {

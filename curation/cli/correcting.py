@@ -1,39 +1,23 @@
-"""``curation rounds item`` and ``correct``: show items, and change a text. And how commands ask."""
+"""``curation rounds item`` and ``correct``: show items, and change a text."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from curation.across.corrections import Planned, correct_item
+from curation.across.people import changed
 from curation.campaign.store import open_campaign
-from curation.cli import console
-from curation.cli.options import Json, Where, locked
 from curation.files import CurationError
 from curation.reasons import REASONS
 from curation.records import VALUES
 from curation.rounds.progress import ItemFacts
-from curation.steps.corrections import Planned, correct_item
 from curation.steps.decisions import find_items
-from curation.steps.people import changed
 from curation.steps.rounds import round_files, running
+from curation.terminal import console
+from curation.terminal.asking import confirm
+from curation.terminal.options import Json, Where, locked
 from curation.text.wording import amount
-
-
-def confirm(question: str, *, yes: bool) -> None:
-    """Ask whether to go on; without a yes, the command ends.
-
-    Raises:
-        CurationError: nobody can answer, because standard input is not a terminal.
-        typer.Exit: the answer is no.
-    """
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise CurationError("this command asks before it changes anything", "add --yes in scripts")
-    if not typer.confirm(question, err=True):
-        console.say("nothing was changed")
-        raise typer.Exit(1)
 
 
 def show_items(

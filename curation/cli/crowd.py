@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from curation.campaign.store import Campaign
-from curation.cli import console
-from curation.cli.options import Json, Natural, RoundArgument, Where, locked
 from curation.records import Round
 from curation.steps.rounds import crowd, round_files
+from curation.terminal import console
+from curation.terminal.options import Json, Natural, RoundArgument, Where, locked
 from curation.text.wording import amount
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from curation.campaign.store import Campaign, open_campaign
-from curation.cli import console
-from curation.cli.options import Json, Where, command_group, locked
 from curation.files import CurationError, read_json
 from curation.formats.tables import csv_text
+from curation.pipeline import bring_up_to_date
 from curation.reasons import REASONS
 from curation.records import GOLDS, KINDS, Fields
 from curation.steps import decisions as steps
-from curation.steps.pipeline import bring_up_to_date
 from curation.steps.rounds import running
+from curation.terminal import console
+from curation.terminal.options import Json, Where, command_group, locked
 from curation.text.rules import TIERS
 from curation.text.wording import amount
 

@@ -13,9 +13,8 @@ import typer
 from curation.campaign.settings import Settings, read_settings
 from curation.campaign.store import Campaign, create_campaign, open_campaign
 from curation.catsets.stereoset import read_cats
-from curation.cli import console, measures, pages, rounds, trust
+from curation.cli import measures, pages, rounds, trust
 from curation.cli.decisions import agreement, filter_, split
-from curation.cli.options import Count
 from curation.cli.release import build
 from curation.cli.scores import baselines, compare, predictions
 from curation.cli.scoring import models
@@ -30,15 +29,17 @@ from curation.files import (
     writing,
 )
 from curation.formats.tables import csv_text
+from curation.pages.steps import REPORT
 from curation.records import GOLD_COLUMNS, KINDS, Fields
 from curation.steps.importing import import_answers
-from curation.steps.pages.build import REPORT
 from curation.steps.release import statement
 from curation.steps.release.versions import blocked
 from curation.steps.release.versions import folder as folder_of
 from curation.steps.rounds import serving
 from curation.steps.rounds.running import open_round
 from curation.steps.source import open_source
+from curation.terminal import console
+from curation.terminal.options import Count
 from curation.text.item_form import fill
 from curation.text.rules import WORK, grouped
 from curation.text.wording import amount

@@ -11,11 +11,11 @@ from typing import Annotated
 import typer
 
 from curation.campaign.store import open_campaign
-from curation.cli import console
-from curation.cli.options import Json, Where, command_group
 from curation.reasons import REASONS
 from curation.steps.importing import Import, import_answers, import_stereoset
 from curation.steps.rounds.fold import describe_pitfalls
+from curation.terminal import console
+from curation.terminal.options import Json, Where, command_group
 from curation.text.times import Order
 from curation.text.wording import amount, some
 

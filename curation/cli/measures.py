@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from curation.checks.codes import PITFALLS
-from curation.cli import console, training
-from curation.cli.options import (
+from curation.cli import training
+from curation.files import CurationError
+from curation.records import GOLDS, KINDS
+from curation.steps import measures
+from curation.steps.measures import Report, count_corpus
+from curation.terminal import console
+from curation.terminal.options import (
     Count,
     Json,
     Language,
@@ -20,10 +25,6 @@ from curation.cli.options import (
     language_code,
     write_json,
 )
-from curation.files import CurationError
-from curation.records import GOLDS, KINDS
-from curation.steps import measures
-from curation.steps.measures import Report, count_corpus
 from curation.text.rules import TIERS, grouped
 from curation.text.wording import amount
 from curation.work.engine import Engine

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from curation.campaign.store import open_campaign
-from curation.cli import console
-from curation.cli.options import Where, command_group
-from curation.steps.pages.build import build_gold
-from curation.steps.pipeline import build_pages
+from curation.pages.steps import build_gold
+from curation.pipeline import build_pages
+from curation.terminal import console
+from curation.terminal.options import Where, command_group
 from curation.text.wording import amount
 
 app = command_group("The report: pages that everybody can read.")

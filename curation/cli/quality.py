@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from curation.campaign.store import open_campaign
-from curation.cli import console
-from curation.cli.options import Json, Where
 from curation.files import CurationError
 from curation.formats.tables import csv_text
 from curation.records import GOLDS
 from curation.steps.rounds import running
+from curation.terminal import console
+from curation.terminal.options import Json, Where
 from curation.text.wording import amount
 
 if TYPE_CHECKING:

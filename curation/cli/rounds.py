@@ -12,21 +12,12 @@ from typing import Annotated, Any
 
 import typer
 
+from curation.across.people import Action, Change, Foreseen, changed, decide_on_person
 from curation.campaign.store import Campaign, open_campaign
-from curation.cli import console
 from curation.cli.budget import ethics, plan
-from curation.cli.correcting import confirm, correct, show_items
+from curation.cli.correcting import correct, show_items
 from curation.cli.crowd import approve, study
 from curation.cli.importing import show_refused
-from curation.cli.options import (
-    Json,
-    RoundArgument,
-    TableFormat,
-    Where,
-    command_group,
-    language_code,
-    locked,
-)
 from curation.cli.quality import quality
 from curation.cli.serving import links, say_entrance, serve
 from curation.files import CurationError
@@ -35,7 +26,6 @@ from curation.records import Fields, Round
 from curation.rounds import pages
 from curation.rounds.pay import earned, money
 from curation.rounds.refused import REPAIRABLE
-from curation.steps.people import Action, Change, Foreseen, changed, decide_on_person
 from curation.steps.release.versions import Held
 from curation.steps.rounds import round_files, round_status, running, sheets
 from curation.steps.rounds.fold import describe_pitfalls
@@ -44,6 +34,17 @@ from curation.steps.rounds.quality import about_marked
 from curation.steps.rounds.refused import write_refused
 from curation.steps.rounds.round_status import RoundStatus, open_platform
 from curation.steps.rounds.running import NewAnswers
+from curation.terminal import console
+from curation.terminal.asking import confirm
+from curation.terminal.options import (
+    Json,
+    RoundArgument,
+    TableFormat,
+    Where,
+    command_group,
+    language_code,
+    locked,
+)
 from curation.text.times import Order, now
 from curation.text.wording import amount, some
 

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from curation.cli import console
 from curation.records import KINDS, Fields
 from curation.scores import tables
 from curation.scores.choice.answers import differs
@@ -15,6 +14,7 @@ from curation.scores.sizes import SIZES, size_text
 from curation.scores.tables import rule_text
 from curation.scores.terms import most_and_least
 from curation.stats.metrics import BOTH, METRICS
+from curation.terminal import console
 from curation.text.rules import grouped
 from curation.text.wording import amount
 

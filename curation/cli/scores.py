@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 from typer.core import TyperCommand
 
-from curation.cli import console, scoring, training
-from curation.cli.options import (
+from curation.cli import scoring, training
+from curation.files import CurationError
+from curation.records import Fields, Kind, SplitName
+from curation.scores.flags import marked
+from curation.steps.source import gold_source, open_source
+from curation.terminal import console
+from curation.terminal.options import (
     Count,
     JsonFile,
     Language,
@@ -23,10 +28,6 @@ from curation.cli.options import (
     write_json,
     write_text,
 )
-from curation.files import CurationError
-from curation.records import Fields, Kind, SplitName
-from curation.scores.flags import marked
-from curation.steps.source import gold_source, open_source
 from curation.text.wording import amount
 
 if TYPE_CHECKING:

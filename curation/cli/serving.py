@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from curation.campaign.store import Campaign, open_campaign
-from curation.cli import console
-from curation.cli.options import Json, MaybeCount, Natural, Where, locked
 from curation.files import CurationError, writing
 from curation.rounds.platforms.interface import Published
 from curation.rounds.platforms.label_studio.local import ROLES, server_folder, servers_home
 from curation.steps.rounds import round_files, serving
 from curation.steps.rounds.round_status import DEFAULT, open_platform
+from curation.terminal import console
+from curation.terminal.options import Json, MaybeCount, Natural, Where, locked
 from curation.text.wording import amount
 from curation.work.interrupts import SIGNALS
 

@@ -8,12 +8,12 @@ import typer
 from curation.campaign.settings import PAPER, CampaignSettings, new_settings
 from curation.campaign.step import Step, current, last_run
 from curation.campaign.store import create_campaign, open_campaign
-from curation.cli import console
-from curation.cli.options import Json, Where
+from curation.pipeline import bring_up_to_date, read_status
 from curation.rounds.progress import Progress
-from curation.steps.pipeline import bring_up_to_date, read_status
+from curation.status import SHOWN
 from curation.steps.release.statement import write_template
-from curation.steps.status import SHOWN
+from curation.terminal import console
+from curation.terminal.options import Json, Where
 
 ASKED = {
     "name": "the benchmark's name, as it is published",

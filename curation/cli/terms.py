@@ -9,15 +9,15 @@ from typing import Annotated, Literal
 
 import typer
 
+from curation.campaign.reading import Reading
 from curation.campaign.store import Campaign, open_campaign
-from curation.cli import console
-from curation.cli.options import Json, Natural, Where, command_group, locked
+from curation.pipeline import bring_up_to_date
 from curation.reasons import REASONS
 from curation.records import Fields
 from curation.steps import terms as steps
-from curation.steps.pipeline import bring_up_to_date
-from curation.steps.reading import Reading
 from curation.steps.terms import query_facts, scan_facts, tally_facts
+from curation.terminal import console
+from curation.terminal.options import Json, Natural, Where, command_group, locked
 from curation.terms.facts import Facts
 from curation.text.wording import amount
 

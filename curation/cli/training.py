@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from curation.cli import console
 from curation.files import CurationError
 from curation.models.train.settings import (
     PAPER,
@@ -18,6 +17,7 @@ from curation.models.train.settings import (
     SentimentSettings,
     Tell,
 )
+from curation.terminal import console
 from curation.text.wording import amount
 
 _LINES = 50  # lines about the loss in the whole training

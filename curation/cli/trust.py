@@ -21,15 +21,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from curation.campaign.store import open_campaign
-from curation.cli import console, options
-from curation.cli.options import Count, Json, Language, MaybeCount, Natural, Where, command_group
 from curation.files import CurationError
+from curation.pipeline import bring_up_to_date
 from curation.records import Bias, Fields
-from curation.steps.pipeline import bring_up_to_date
 from curation.steps.source import gold_source
 from curation.steps.trust import report as step
 from curation.steps.trust.files import TrustRun, read_groups, read_sets, read_words
 from curation.steps.trust.report import ATTEST, PAGE, TrustReport
+from curation.terminal import console, options
+from curation.terminal.options import (
+    Count,
+    Json,
+    Language,
+    MaybeCount,
+    Natural,
+    Where,
+    command_group,
+)
 from curation.text.rules import grouped
 from curation.text.wording import amount
 from curation.trust.protocol.report import HEADS, cells, failed, sentences, shown

@@ -60,10 +60,14 @@ def files(report: Report) -> Iterator[tuple[str, bytes]]:
 
 
 @cache
-def environment() -> Environment:
-    """The templates, with the filters and functions that they use."""
+def environment(*more: Path) -> Environment:
+    """The templates, with the filters and functions that they use.
+
+    Args:
+        more: folders with other templates, for pages that are not of the report.
+    """
     made = Environment(
-        loader=FileSystemLoader([HERE / p for p in ("templates", "static", "board/templates")]),
+        loader=FileSystemLoader([*more, HERE / "templates", HERE / "static"]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -4,7 +4,6 @@ import hashlib
 import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import orjson
 
@@ -19,10 +18,6 @@ from curation.release.metadata import citation
 from curation.release.metadata.descriptors import croissant, datapackage
 from curation.release.texts import card, statement
 from curation.release.texts.render import markdown
-
-if TYPE_CHECKING:
-    pass
-
 
 Tell = Callable[[str, int, int], None]
 

@@ -20,8 +20,6 @@ from curation.release.facts import Near
 from curation.release.seen import Seen
 
 SIMILARITY = 0.95
-
-
 AnyCat = PublishedCat | Seen
 
 

@@ -487,8 +487,6 @@ CANDIDATE_COLUMNS = (
 
 
 REFUSED_EDITS = in_file("terms", "rejected.jsonl", Rejection)
-
-
 _TABLES = tuple(shipped_file("data", "terms", name) for name in ("languages.toml", "places.toml"))
 
 

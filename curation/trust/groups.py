@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from curation.files import CurationError
 
 _LONGEST = 200  # characters of a word, as of any name in records
-
-
 _SUM = 1e-5  # by how much the shares of a reference may differ from 1
 
 

@@ -21,7 +21,7 @@ class Counter(Protocol):
 
 
 class Reporter(Protocol):
-    """The functions that steps call to report; ``curation.cli.console`` has them."""
+    """The functions that steps call to report; ``curation.terminal.console`` has them."""
 
     def warn(self, text: str) -> None:
         """Warn of something that the user should check."""

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from curation import pipeline
 from curation.release.hidden import numbers
-from curation.steps import pipeline
 from support.labelled import Desk, answer, written
 
 TERMS = ("baker", "potter", "fiddler", "thatcher", "wheelwright")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from curation.board.building import build
+from curation.board.folder import open_board
+from curation.board.log import Rechecked, Scored
+from curation.board.scoring import Outcome, score
+from curation.board.verifying import verify
 from curation.files import CurationError, beside, writing
-from curation.pages.board.log import Rechecked, Scored
-from curation.steps.board.building import build
-from curation.steps.board.folder import open_board
-from curation.steps.board.scoring import Outcome, score
-from curation.steps.board.verifying import verify
 from support.hosting import BOARD_ID, TODAY, Hosted, host, submission, submit
 from support.strike import KilledError
 
@@ -63,7 +63,7 @@ def test_killed_beside_the_log_the_owner_still_knows_the_head(
 
     if moment == "before":  # the heads are noted, the log is not written
         with monkeypatch.context() as patch:
-            patch.setattr("curation.steps.board.folder.writing", only_private)
+            patch.setattr("curation.board.folder.writing", only_private)
             with pytest.raises(KilledError):
                 settled(hosted)
     else:  # the log is written, and its head is not noted alone

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 import yaml
 
+from curation.board import creating
+from curation.board.about import Baseline
+from curation.board.folder import Board, open_board
+from curation.board.opening import says
 from curation.files import CurationError, dump_json
-from curation.pages.board.about import Baseline
-from curation.pages.board.opening import says
 from curation.records import Kind
 from curation.release.facts import Baseline as Released
 from curation.release.hidden import numbers
 from curation.release.hidden.commitments import HiddenGold, assign
-from curation.steps.board import creating
-from curation.steps.board.folder import Board, open_board
 from support.expected import has
 from support.hosting import host, made_up
 from support.labelled import Desk

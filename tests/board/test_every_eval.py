@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
+from curation.board import every_eval
+from curation.board.building import build
+from curation.board.scoring import score
 from curation.campaign.settings import Hide
-from curation.pages.board import every_eval
-from curation.steps.board.building import build
-from curation.steps.board.scoring import score
 from support import environments
 from support.hosting import TODAY, host, score_here, submission, submit
 

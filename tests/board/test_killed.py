@@ -12,15 +12,15 @@ from types import SimpleNamespace
 
 import pytest
 
+from curation.board import scoring
+from curation.board.folder import Board
+from curation.board.log import Refused, Scored, Waits, read_log
+from curation.board.scoring import ROWS, score
+from curation.board.values import values
 from curation.campaign.settings import Hide
 from curation.files import read_records
-from curation.pages.board.log import Refused, Scored, Waits, read_log
-from curation.pages.board.values import values
 from curation.release.hidden import numbers
 from curation.release.hidden.numbers import GivenOut
-from curation.steps.board import scoring
-from curation.steps.board.folder import Board
-from curation.steps.board.scoring import ROWS, score
 from curation.steps.release.history import History
 from support.hosting import BOARD_ID, TODAY, Hosted, host, score_here, submission, submit
 from support.strike import KilledError, strike

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curation.pages.board.values import values
+from curation.board.values import values
 from curation.release.hidden import numbers
 from curation.stats.metrics import cell
 from support import attack

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from curation.board.log import NONE, Opened, Refused, chained, head, read_log
 from curation.files import CurationError
-from curation.pages.board.log import NONE, Opened, Refused, chained, head, read_log
 from support.hosting import host
 
 OPENED = Opened(date="2026-11-26", version="0.1.0", facts="a" * 64)

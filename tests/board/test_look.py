@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from curation.steps.board.building import build
-from curation.steps.board.folder import open_board
+from curation.board.building import build
+from curation.board.folder import open_board
 from support.browsers import violations
 from support.hosting import host
 from support.rows import rechecked, scored, with_baselines

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from curation.board.building import SUMS, build, pages
+from curation.board.folder import Board, open_board
+from curation.board.log import Closed, Opened, Refused, Waits
 from curation.files import CurationError, dump_json
-from curation.pages.board.log import Closed, Opened, Refused, Waits
-from curation.steps.board.building import SUMS, build, pages
-from curation.steps.board.folder import Board, open_board
 from support.commands import run
 from support.hosting import host
 from support.rows import rechecked, scored, with_baselines

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from scipy.stats import binom, hypergeom
 
+from curation.board import rechecking
+from curation.board.folder import Board
+from curation.board.log import Compared, Rechecked, read_log
+from curation.board.rechecking import Recheck, recheck
+from curation.board.sample import FOUND, HONEST, PRECISIONS, SHARE, compare, size
+from curation.board.scoring import score
 from curation.files import CurationError, read_records
 from curation.models import tiny
 from curation.models.scoring import ModelSpec, identify
-from curation.pages.board.log import Compared, Rechecked, read_log
-from curation.pages.board.sample import FOUND, HONEST, PRECISIONS, SHARE, compare, size
 from curation.records import Cat, Score
 from curation.scores.running import job, score_cats
-from curation.steps.board import rechecking
-from curation.steps.board.folder import Board
-from curation.steps.board.rechecking import Recheck, recheck
-from curation.steps.board.scoring import score
 from curation.steps.scores.models import ScoredModel
 from support import commands
 from support.hosting import BOARD_ID, TODAY, Hosted, host, submission, submit

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from curation.board.creating import rotate
+from curation.board.folder import Board, keep_head, open_board
+from curation.board.log import Closed, Opened, Scored
+from curation.board.values import values
 from curation.catsets.stereoset import read_cats
 from curation.files import dump_line
-from curation.pages.board.log import Closed, Opened, Scored
-from curation.pages.board.values import values
 from curation.release.hidden import commitments, numbers
-from curation.steps.board.creating import rotate
-from curation.steps.board.folder import Board, keep_head, open_board
 from support.commands import Ran
 from support.expected import has
 from support.labelled import Desk

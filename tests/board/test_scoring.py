@@ -8,15 +8,15 @@ from types import SimpleNamespace
 
 import pytest
 
+from curation.board.checking import check_files
+from curation.board.folder import open_board
+from curation.board.log import NONE, Entry, Rechecked, Refused, Scored, Waits, read_log
+from curation.board.scoring import Outcome, score
+from curation.board.values import values
 from curation.files import CurationError, dump_json, dump_line, read_records
-from curation.pages.board.log import NONE, Entry, Rechecked, Refused, Scored, Waits, read_log
-from curation.pages.board.values import values
 from curation.records import PAIRS, Comparison, Rejection
 from curation.release.hidden.numbers import GivenOut, fingerprint
 from curation.scores.asking import cat_digest
-from curation.steps.board.checking import check_files
-from curation.steps.board.folder import open_board
-from curation.steps.board.scoring import Outcome, score
 from curation.steps.release.history import History
 from support import commands
 from support.hosting import BOARD_ID, TODAY, Hosted, host, score_here, submission, submit

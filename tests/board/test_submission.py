@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from curation.formats.toml_files import read_toml
-from curation.pages.board.submission import (
+from curation.board.submission import (
     FIELDS,
     LARGEST,
     REASONS,
@@ -17,6 +16,7 @@ from curation.pages.board.submission import (
     problems,
     read_submission,
 )
+from curation.formats.toml_files import read_toml
 from support.hosting import Hosted, host, submission
 
 TABLE = read_toml(Path(__file__).with_suffix(".toml"), fix="correct it")

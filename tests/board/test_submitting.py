@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from curation import __version__
+from curation.board import submitting
+from curation.board.checking import check_files
+from curation.board.folder import open_board
+from curation.board.log import Closed, chained
 from curation.files import CurationError, digest
 from curation.models.loading import fingerprint
 from curation.models.scoring import ModelSpec
 from curation.models.tiny import make
-from curation.pages.board.log import Closed, chained
-from curation.steps.board import submitting
-from curation.steps.board.checking import check_files
-from curation.steps.board.folder import open_board
 from support.commands import run, well
 from support.hosting import BOARD_ID, Hosted, host
 
@@ -90,7 +90,7 @@ def test_an_association_that_cannot_be_scored_is_an_error(
     with pytest.raises(CurationError, match="was changed"):
         submitting.submit_model(hosted.board, ModelSpec(str(model)), ABOUT, tmp_path)
     sums = hosted.board.open_set.facts.sums
-    monkeypatch.setattr("curation.steps.board.checking.digest", lambda path: sums[path.name])
+    monkeypatch.setattr("curation.board.checking.digest", lambda path: sums[path.name])
     for _ in range(2):  # also if the run is there already
         with pytest.raises(
             CurationError, match=r"tiny: 1 association without a score \(too_long: "

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import tomlkit
 
+from curation.board.checking import public_cats
+from curation.board.folder import open_board
 from curation.campaign.settings import Hide
-from curation.steps.board.checking import public_cats
-from curation.steps.board.folder import open_board
 from support import publishing
 from support.commands import run
 from support.guides import change, commands, compare

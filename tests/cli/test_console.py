@@ -2,7 +2,7 @@
 
 import pytest
 
-from curation.cli import console
+from curation.terminal import console
 
 EVIL = "a [/b] \\[i] :car: \x1b[2J\u202ebaker"
 SHOWN = "a [/b] \\[i] :car: \\x1b[2J\\u202ebaker"

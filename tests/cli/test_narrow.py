@@ -12,7 +12,7 @@ from rich.console import Console
 
 from curation.campaign.settings import read_settings
 from curation.campaign.store import create_campaign
-from curation.cli import console
+from curation.terminal import console
 from support import commands
 
 LACKS = "The window is too narrow for "

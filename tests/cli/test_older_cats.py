@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from curation.records import Cat
-from curation.steps.status import OLDER_CATS, OLDER_SCORES, UNFINISHED, UP_TO_DATE
+from curation.status import OLDER_CATS, OLDER_SCORES, UNFINISHED, UP_TO_DATE
 from support.commands import set_to
 from support.scored import CATS, command, likes, predicted, put, refused, told, write_cats
 

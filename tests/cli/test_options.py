@@ -17,9 +17,10 @@ import typer
 from pydantic import Field
 from typer.testing import CliRunner
 
-from curation.cli import app, options
-from curation.cli.options import Commands, MaybeCount, command_group
+from curation.cli import app
 from curation.models.chat.prompts import ChatSpec
+from curation.terminal import options
+from curation.terminal.options import Commands, MaybeCount, command_group
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from curation.cli import app, console
+from curation.cli import app
 from curation.records import Cat
 from curation.scores.published import tables, targets
+from curation.terminal import console
 from support.cats import intra
 from support.scored import Of, predicted, put, refused, told, write_gold
 

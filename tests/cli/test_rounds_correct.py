@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import typer
 
-from curation.cli.correcting import confirm
 from curation.records import Item, Rejection
 from curation.rounds.platforms.web.store import Store
+from curation.terminal.asking import confirm
 from curation.text.rules import stable_id
 from support.desk import Desk, item_row, label_row, write_csv
 

@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
+from curation.across.people import decide_on_person
 from curation.campaign.private import protect
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import CurationError
 from curation.rounds.people import pseudonyms, read_key
 from curation.steps.importing import import_answers
-from curation.steps.people import decide_on_person
 from curation.steps.rounds import quality as quality_step
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.rounds.quality import (

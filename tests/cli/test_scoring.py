@@ -10,7 +10,6 @@ import pytest
 from filelock import FileLock
 
 from curation.campaign.store import Campaign
-from curation.cli import console
 from curation.cli.score_tables import cells
 from curation.files import read_records
 from curation.models import tiny
@@ -18,6 +17,7 @@ from curation.models.forward import Runner
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.records import Cat
 from curation.scores import running
+from curation.terminal import console
 from support.cats import cat, intra
 from support.commands import Ran
 from support.models import bert_pretrained

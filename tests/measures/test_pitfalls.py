@@ -9,12 +9,12 @@ import pytest
 
 from curation.checks.codes import PITFALLS
 from curation.checks.content import gist, near
-from curation.cli.console import CONTENT_WARNING
 from curation.cli.measures import show_pitfalls
 from curation.files import read_records
 from curation.measures import pitfalls as module
 from curation.measures.pitfalls import Report, Row, pitfalls, sample
 from curation.records import GOLDS, Cat, Gold
+from curation.terminal.console import CONTENT_WARNING
 from support import cats as made
 from support.expected import fails
 

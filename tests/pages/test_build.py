@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from curation.across.people import decide_on_person
 from curation.campaign.settings import new_settings
 from curation.campaign.store import create_campaign, open_campaign
+from curation.pages.collecting import hides
+from curation.pages.summary import numbers
+from curation.pipeline import build_pages
 from curation.records import GOLDS
-from curation.steps.pages.collecting import hides
-from curation.steps.pages.summary import numbers
-from curation.steps.people import decide_on_person
-from curation.steps.pipeline import build_pages
 from support.attack import chance
 from support.labelled import Desk, answer
 from support.scored import put

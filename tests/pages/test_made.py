@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from curation.campaign.store import open_campaign
-from curation.pages import bars
+from curation.pages import bars, made
 from curation.pages.charts import Scale
 from curation.pages.sourced import wrap
-from curation.steps.pages import made
 
 
 def lines(path: Path) -> list[Any]:

@@ -12,12 +12,12 @@ import pytest
 from curation.campaign.settings import CampaignSettings, Settings, new_id
 from curation.campaign.store import Campaign, create_campaign
 from curation.pages import dots
+from curation.pages.collecting import texts
 from curation.pages.report import Report, environment, given_to
+from curation.pages.scores import _pairs, numbers
 from curation.pages.sourced import raw, wrap
 from curation.scores.groups import Difference
 from curation.scores.published import targets
-from curation.steps.pages.collecting import texts
-from curation.steps.pages.scores import _pairs, numbers
 from curation.steps.source import campaign_source, gold_source
 from support.cats import cat
 from support.scored import CATS, chance, likes, put, scored_campaign, write_cats, write_gold

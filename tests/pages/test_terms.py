@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from curation.campaign.store import Campaign
+from curation.pages import summary
+from curation.pages.collecting import collect_gold, texts
 from curation.pages.report import Report, files
-from curation.steps.pages import summary
-from curation.steps.pages.collecting import collect_gold, texts
-from curation.steps.pages.terms import numbers
+from curation.pages.terms import numbers
 from curation.steps.source import campaign_source, gold_source
 from curation.work.reporter import QUIET
 from support.scored import CATS, chance, put, write_cats, write_gold

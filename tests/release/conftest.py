@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from curation.steps import pipeline
+from curation import pipeline
 from support import builds
 from support.desk import Row
 from support.hub import TOKEN, Hub, serving

@@ -9,10 +9,10 @@ from unittest import mock
 import pandas as pd
 import pytest
 
+from curation.pipeline import bring_up_to_date
 from curation.records import Cat
 from curation.scores.flags import FLAGS
 from curation.scores.runs import Run, found_runs
-from curation.steps.pipeline import bring_up_to_date
 from curation.steps.release import quality, statement, versions
 from curation.steps.release.build import build_release
 from curation.steps.rounds import licences

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.steps.pipeline import PRIVATE_PAGES, STEPS
+from curation.pipeline import PRIVATE_PAGES, STEPS
 from support.commands import ROOT
 from support.touched import touched
 from support.written import beside

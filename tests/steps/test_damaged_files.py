@@ -11,9 +11,9 @@ from curation.campaign.store import Campaign
 from curation.records import Task
 from curation.rounds.platforms.label_studio import local
 from curation.scores.runs import read_runs
+from curation.status import UNFINISHED, score_runs
 from curation.steps import read, terms
 from curation.steps.rounds import round_files
-from curation.steps.status import UNFINISHED, score_runs
 from support.expected import fails
 
 ORIGIN = {"properties": ["P1"], "population": {"P2": ["Q3"]}, "languages": ["en"], "least": 2}

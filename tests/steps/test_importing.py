@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from curation.across.people import _without_quotes
 from curation.campaign.store import Campaign
 from curation.files import read_records
 from curation.formats.table_words import shipped_words
@@ -12,7 +13,6 @@ from curation.records import Rejection
 from curation.rounds.answers.archive import Sent
 from curation.rounds.tables.reading import read_rows
 from curation.steps.importing import import_answers, import_stereoset
-from curation.steps.people import _without_quotes
 from curation.steps.rounds.running import _append
 from curation.steps.rounds.sheets import read_answers
 from curation.steps.terms import EDITS

@@ -17,8 +17,8 @@ from curation.campaign.given import Given, UndeclaredError
 from curation.campaign.step import MAKERS, Out, Step, current, last_run, run_steps, step, with_needs
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import dump_json, read_json
+from curation.pipeline import BY_NAME, ON_DEMAND, STEPS, bring_up_to_date, made_steps
 from curation.steps.decisions import agreement_report
-from curation.steps.pipeline import BY_NAME, ON_DEMAND, STEPS, bring_up_to_date, made_steps
 from curation.steps.read import SCORES
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.scores.compare import read_agreement

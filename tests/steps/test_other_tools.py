@@ -12,10 +12,10 @@ from curation.catsets.stereoset import read_cats
 from curation.files import read_records
 from curation.formats.predictions import read_predictions
 from curation.formats.tables import csv_text
+from curation.pipeline import bring_up_to_date
 from curation.records import Decision, Person
 from curation.release.folder import read_version
 from curation.steps.importing import import_answers, import_stereoset
-from curation.steps.pipeline import bring_up_to_date
 from curation.steps.rounds.quality import read_groups
 from curation.steps.rounds.sheets import import_tables
 from support import catsets

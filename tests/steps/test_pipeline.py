@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import curation
+from curation import pipeline
 from curation.campaign.settings import CampaignSettings, Settings
 from curation.campaign.store import Campaign
-from curation.steps import pipeline
 from support.written import beside
 
 TABLES = beside(__file__)

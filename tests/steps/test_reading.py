@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import curation
-from curation.steps.pipeline import bring_up_to_date
+from curation.pipeline import bring_up_to_date
 
 NEEDED, ONE_MORE = "needed = 3\n", "needed = 4\n"
 

@@ -18,10 +18,10 @@ from curation.campaign.settings import (
 )
 from curation.campaign.store import Campaign, create_campaign, open_campaign
 from curation.files import CurationError, dump_line
+from curation.pipeline import bring_up_to_date, read_status
 from curation.records import Count, Entity
 from curation.steps import terms
 from curation.steps.importing import import_answers
-from curation.steps.pipeline import bring_up_to_date, read_status
 from curation.steps.terms import selection
 
 ITEMS = {

@@ -8,7 +8,7 @@ import pytest
 
 from curation.campaign.store import Campaign
 from curation.files import CurationError
-from curation.steps.pipeline import bring_up_to_date
+from curation.pipeline import bring_up_to_date
 from curation.work.reporter import QUIET
 
 

@@ -15,17 +15,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from curation.across.corrections import correct_item
+from curation.across.people import decide_on_person
 from curation.campaign.settings import Settings, read_settings, settings_text
 from curation.campaign.store import create_campaign, open_campaign
 from curation.cli import demo
 from curation.files import CurationError, read_records
 from curation.measures.counting import ALGORITHM as COUNTING
 from curation.measures.counting import Counts, write_counts
+from curation.pipeline import STEPS, bring_up_to_date, read_status
 from curation.records import Cat, Item
-from curation.steps.corrections import correct_item
 from curation.steps.importing import import_answers, import_stereoset
-from curation.steps.people import decide_on_person
-from curation.steps.pipeline import STEPS, bring_up_to_date, read_status
 from curation.steps.terms import scan_facts
 from curation.steps.trust.text import measure_labels, measure_texts
 from support import commands, desk, frozen, scored

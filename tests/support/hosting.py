@@ -11,16 +11,16 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from curation.board.about import SetFacts
+from curation.board.folder import Board, open_board
+from curation.board.log import Opened, chained
 from curation.campaign.settings import Hide, new_settings
 from curation.campaign.store import Campaign, create_campaign
 from curation.catsets.stereoset import read_cats
 from curation.files import dump_json, dump_line
-from curation.pages.board.about import SetFacts
-from curation.pages.board.log import Opened, chained
 from curation.records import GOLDS, KINDS, Cat, Score
 from curation.release.contents import PublishedCat, PublishedOption
 from curation.release.hidden.commitments import HiddenGold, assign
-from curation.steps.board.folder import Board, open_board
 
 BOARD_ID = "0123456789abcdef"
 WORDS = ("calm", "loud", "brave", "tired", "clever", "slow", "kind", "proud")

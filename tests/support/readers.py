@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from curation import files
+from curation.board.submission import read_file, read_submission
 from curation.catsets.stereoset import read_cats, read_entries, read_gold_file
 from curation.formats.predictions import read_predictions, scores_of
 from curation.formats.table_words import key, round_words
@@ -21,7 +22,6 @@ from curation.models.chat.prompts import read_prompts
 from curation.models.endpoint.echoes import read_echoes
 from curation.models.train.corpus import read_corpus
 from curation.models.train.reviews import read_reviews
-from curation.pages.board.submission import read_file, read_submission
 from curation.records import ROUND_KINDS, Reply, Task
 from curation.release.texts import questions as statement_file
 from curation.rounds import pages

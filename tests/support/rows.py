@@ -3,8 +3,8 @@
 from hashlib import sha256
 from typing import Any
 
-from curation.pages.board.about import Baseline, SetFacts
-from curation.pages.board.log import Cell, Rechecked, Scored, Values, chained
+from curation.board.about import Baseline, SetFacts
+from curation.board.log import Cell, Rechecked, Scored, Values, chained
 from support.hosting import Hosted
 
 BASELINES = (

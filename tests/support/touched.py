@@ -19,8 +19,8 @@ from curation.campaign.step import Out, Step
 from curation.campaign.store import Campaign, open_campaign
 from curation.cli import demo  # noqa: F401  (what commands import is not counted as touched)
 from curation.files import CurationError
+from curation.pipeline import PRIVATE_PAGES, STEPS
 from curation.rounds.people import KEYS
-from curation.steps.pipeline import PRIVATE_PAGES, STEPS
 from curation.text import times
 from curation.work.reporter import QUIET
 from support.commands import ROOT

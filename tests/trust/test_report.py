@@ -12,8 +12,8 @@ from curation.campaign.settings import GroupSettings, settings_text
 from curation.campaign.step import current
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import dump_json, shipped
+from curation.pipeline import BY_NAME, bring_up_to_date, read_status
 from curation.records import CRITERIA, Bias, Criterion, Status
-from curation.steps.pipeline import BY_NAME, bring_up_to_date, read_status
 from curation.steps.trust import files, measuring
 from curation.steps.trust import report as step
 from curation.steps.trust.files import read_groups

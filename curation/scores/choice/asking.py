@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import orjson
 from pydantic import ValidationError
 
-from curation.files import CurationError, dump_line, each_record, open_plain
+from curation.files import dump_line, each_record, open_plain
+from curation.models.chat.prices import Prices
 from curation.models.chat.prompts import ChatSpec, Prompts, Turns, one_line
 from curation.models.chat.reading import Reading, read_answer
 from curation.records import PAIRS, Cat, Gold, Pair, Reply
@@ -156,21 +157,6 @@ MESSAGE = 10  # tokens that a server adds to the text: the role, and the templat
 _LARGEST = 10**12  # a larger number of tokens in one reply is a fault of the server
 
 
-class Prices(NamedTuple):
-    """Prices of a million tokens, in any currency."""
-
-    tokens_in: float
-    tokens_out: float
-
-    def cost(self, tokens_in: int, tokens_out: int) -> float:
-        """The cost of these tokens.
-
-        >>> Prices(0.5, 2).cost(3_000_000, 500_000)
-        2.5
-        """
-        return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
-
-
 class Usage(NamedTuple):
     """What earlier replies took.
 
@@ -223,27 +209,6 @@ class Plan(NamedTuple):
         """The least and the largest cost."""
         least, most = map(prices.cost, self.tokens_in, self.tokens_out)
         return least, most
-
-
-def price(text: str) -> float:
-    """A price of a million tokens.
-
-    Raises:
-        CurationError: it is not a number, or is negative or not finite.
-
-    >>> price("0.15")
-    0.15
-    """
-    fix = "give the price of a million tokens as a number, such as 0.15, without a currency"
-    try:
-        value = float(text)
-    except ValueError:
-        raise CurationError(f"{text[:40]!r} is not a price", fix) from None
-    if not math.isfinite(value):
-        raise CurationError(f"{text[:40]!r} is not a finite number", fix)
-    if value < 0:
-        raise CurationError(f"{text[:40]!r} is negative", fix)
-    return value
 
 
 def estimate(*texts: str) -> int:

@@ -28,8 +28,6 @@ from curation.text.wording import some
 from curation.work.reporter import QUIET, Reporter
 
 _SHOWN = 5
-
-
 PARTS = ("relabelled", "changed", "added_removed", "moved")
 """The sorts of changes, in the order in which they are made."""
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from curation.cli.scoring import show_used
+from curation.models.chat.prices import Prices, price
 from curation.models.chat.reading import Reading
 from curation.records import PAIRS, Reply
 from curation.scores.choice.asking import (
@@ -12,12 +13,10 @@ from curation.scores.choice.asking import (
     ChatQuestion,
     Place,
     Plan,
-    Prices,
     Replies,
     Usage,
     estimate,
     plan,
-    price,
     usage,
 )
 from support.expected import fails

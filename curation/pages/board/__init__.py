@@ -1,1 +1,0 @@
-"""A leaderboard that is a folder: what is in it, and its pages."""

@@ -1,1 +1,0 @@
-"""The commands of ``curation board``, on the folder of a leaderboard."""

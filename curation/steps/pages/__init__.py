@@ -1,1 +1,0 @@
-"""Steps of stage 8: the report."""

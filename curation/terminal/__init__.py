@@ -1,0 +1,1 @@
+"""What all commands share: what users see, and how functions become commands."""
