@@ -8,7 +8,7 @@ A table begins with one of the HEADS; everything else on the page is written by 
 import re
 from pathlib import Path
 
-from curation.release.columns import COLUMNS, TYPES, Column
+from curation.released.columns import COLUMNS, TYPES, Column
 
 PAGE = Path(__file__).with_name("formats.md")
 HEADS = {

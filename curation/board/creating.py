@@ -15,19 +15,19 @@ from curation.board.about import SETTINGS, Baseline, BoardSettings, SetFacts, ch
 from curation.board.folder import CATS, FACTS, Board, keep_head, open_board, owner_folder
 from curation.board.log import Closed, Opened, Scored, chained
 from curation.board.opening import refused
+from curation.campaign.history import BuiltVersion, History, texts_of
 from curation.campaign.manifest import file_names, write_folder
 from curation.campaign.store import Campaign
+from curation.campaign.versions import ANONYMOUS, REVEALED
 from curation.files import digest, dump_json, read_bytes, read_text, refuse_links, sweep, writing
 from curation.formats.toml_files import with_setting, write_form
 from curation.records import KINDS
-from curation.release import facts as release
-from curation.release.contents import SEALED, SUMS
 from curation.release.data_files import flat_path
-from curation.release.hidden import numbers
+from curation.released import facts as release
+from curation.released import numbers
+from curation.released.contents import SEALED, SUMS
 from curation.steps.release.hidden import board_rows, nearly_the_same
-from curation.steps.release.history import BuiltVersion, History, texts_of
 from curation.steps.release.revealing import check_sums, proved_golds, reveal
-from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.text.times import now
 
 

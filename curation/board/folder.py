@@ -20,8 +20,8 @@ from pathlib import Path
 from curation.board.about import SETTINGS, BoardSettings, SetFacts, read_settings
 from curation.board.log import Closed, Entry, Opened, chained, head, read_log
 from curation.campaign.store import Campaign
+from curation.campaign.versions import gold_file
 from curation.files import CurationError, digest, read_bytes, writing
-from curation.steps.release.history import gold_file
 
 CATS, SEALED, FACTS = "cats.jsonl", "sealed.jsonl", "set.json"
 HEAD = "head.txt"  # in the owner's folder: the heads that the log may have

@@ -23,8 +23,8 @@ from curation.files import CurationError, digest, read_bytes, read_records, read
 from curation.formats.tables import read_json_lines
 from curation.formats.toml_files import shipped_table
 from curation.records import Cat, Score
-from curation.release.contents import REVEAL, SUMS
-from curation.release.hidden import commitments
+from curation.released import commitments
+from curation.released.contents import REVEAL, SUMS
 from curation.scores.boards import comparisons
 from curation.scores.runs import Run, read_outcomes
 from curation.stats.metrics import results

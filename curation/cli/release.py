@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from curation.campaign.history import HIDE, History
 from curation.campaign.store import open_campaign
+from curation.campaign.versions import ANONYMOUS, REVEALED, gold_file
 from curation.files import CurationError
 from curation.pipeline import bring_up_to_date
 from curation.reasons import REASONS
 from curation.records import Fields, Kind
 from curation.release import differences as files
-from curation.release.contents import published
 from curation.release.differences import Difference
 from curation.release.texts.questions import QUESTIONS, SECTIONS
+from curation.released.contents import published
 from curation.steps.release import revealing
 from curation.steps.release import statement as step
 from curation.steps.release.build import build_release, near_public
 from curation.steps.release.hidden import set_hide
-from curation.steps.release.history import HIDE, History, gold_file
-from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.steps.source import campaign_source
 from curation.terminal import console
 from curation.terminal.options import (

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from curation.campaign.datasets import FLAGS
+from curation.campaign.history import History, texts_of
 from curation.campaign.step import Out, Step, last_run
 from curation.campaign.store import Campaign
+from curation.campaign.versions import earlier
 from curation.files import read_json
 from curation.formats.table_words import FIRST, Sections, nearest, read_shipped
 from curation.pages import made, scores, state, summary, terms
 from curation.records import Cat
-from curation.release.contents import FACTS, published
+from curation.released.contents import FACTS, published
 from curation.status import NOT_YET, UP_TO_DATE, Status
 from curation.steps.read import run_files
 from curation.steps.release import versions
-from curation.steps.release.history import History, texts_of
 from curation.steps.source import Source, campaign_source
 from curation.work.reporter import Reporter
 
@@ -93,7 +94,7 @@ def _facts_of(campaign: Campaign, folder: Path) -> Mapping[str, Any]:
 
 def released(campaign: Campaign) -> Path | None:
     """The facts of the version that the settings name, or of the last one before it."""
-    folders = (versions.folder(campaign), *reversed(versions.earlier(campaign)))
+    folders = (versions.folder(campaign), *reversed(earlier(campaign)))
     paths = (folder / FACTS for folder in folders)
     return next((path for path in paths if path.is_file()), None)
 

@@ -13,7 +13,7 @@ from curation.files import read_json, read_text
 from curation.formats.tables import read_csv
 from curation.reasons import REASONS
 from curation.records import KINDS, Rejection
-from curation.release.contents import SPLITS
+from curation.released.contents import SPLITS
 from curation.rounds.progress import NOT_SHOWN
 from curation.steps import decisions
 from curation.steps.release import versions

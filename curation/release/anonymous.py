@@ -16,9 +16,9 @@ from typing import Any, Literal, NamedTuple
 from curation.campaign.settings import DecisionSettings, RoundSettings
 from curation.files import CurationError, read_text, shipped
 from curation.formats.toml_files import read_toml
-from curation.release.contents import SEALED, STEREOSET
-from curation.release.facts import Facts, Hub, RoundFacts, Statement
 from curation.release.texts.questions import QUESTIONS, SECTIONS
+from curation.released.contents import SEALED, STEREOSET
+from curation.released.facts import Facts, Hub, RoundFacts, Statement
 from curation.text.wording import amount, some
 
 _LISTS = read_toml(shipped("data", "release", "anonymous.toml"), fix="see its comments")

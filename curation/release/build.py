@@ -8,16 +8,16 @@ from dataclasses import replace
 import orjson
 
 from curation.files import dump_json
-from curation.release import contents as layout
 from curation.release import data_files, harness_files
-from curation.release.columns import names
-from curation.release.contents import SPLITS, Contents, DataFile, PublishedCat, PublishedOption
-from curation.release.facts import Facts
-from curation.release.hidden.commitments import HiddenGold, published_gold, reveal_rows
 from curation.release.metadata import citation
 from curation.release.metadata.descriptors import croissant, datapackage
 from curation.release.texts import card, statement
 from curation.release.texts.render import markdown
+from curation.released import contents as layout
+from curation.released.columns import names
+from curation.released.commitments import HiddenGold, published_gold, reveal_rows
+from curation.released.contents import SPLITS, Contents, DataFile, PublishedCat, PublishedOption
+from curation.released.facts import Facts
 
 Tell = Callable[[str, int, int], None]
 

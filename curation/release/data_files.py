@@ -14,8 +14,8 @@ from curation.catsets.stereoset import Labels, document, item_of
 from curation.files import dump_json
 from curation.formats.parquet import check_installed
 from curation.records import GOLD_COLUMNS, KINDS, Cat, Value
-from curation.release.columns import Feature, Table, features, names
-from curation.release.contents import (
+from curation.released.columns import Feature, Table, features, names
+from curation.released.contents import (
     ANNOTATIONS,
     CONFIGS,
     HUB_SPLITS,

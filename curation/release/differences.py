@@ -1,7 +1,7 @@
 """Two versions of a dataset compared: what differs, CAT by CAT, and how it is written."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
@@ -10,38 +10,16 @@ import orjson
 
 from curation.formats.markdown import inline
 from curation.records import KINDS, Kind
-from curation.release.columns import COMPARED
-from curation.release.contents import SPLITS, PublishedCat, PublishedOption, SealedCat
-from curation.release.facts import Changes
+from curation.released.columns import COMPARED
+from curation.released.contents import SPLITS, PublishedCat, PublishedOption
+from curation.released.facts import Changes
+from curation.released.version import TermKey, Version
 from curation.text.rules import same_text
 from curation.text.wording import amount
 
 What = Literal["added", "removed", "changed", "relabelled", "moved", "renumbered"]
 WHATS: tuple[What, ...] = get_args(What)
 GOLD = "gold_label"
-TermKey = tuple[str, str]
-"""The domain and the text of a term."""
-
-
-@dataclass(frozen=True)
-class Version:
-    """A version of a dataset.
-
-    Attributes:
-        name: what messages call it.
-        cats: its CATs; ids are distinct.
-        terms: the id of each term, by domain and text; None if there is no table of terms.
-        has_splits: whether it says which split a CAT is in.
-        has_ids: whether CATs and associations have ids; if not, they were made from the texts.
-        sealed: its test CATs if their texts are not public.
-    """
-
-    name: str
-    cats: tuple[PublishedCat, ...]
-    terms: Mapping[TermKey, str] | None = None
-    has_splits: bool = True
-    has_ids: bool = True
-    sealed: tuple[SealedCat, ...] = ()
 
 
 class Change(NamedTuple):

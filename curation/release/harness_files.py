@@ -13,9 +13,9 @@ from curation.files import read_text, shipped
 from curation.formats.toml_files import read_toml
 from curation.records import KINDS, Cat, Kind, SplitName
 from curation.release import data_files
-from curation.release.contents import SPLITS, Contents
-from curation.release.facts import Facts
 from curation.release.texts.render import markdown
+from curation.released.contents import SPLITS, Contents
+from curation.released.facts import Facts
 from curation.text.item_form import BLANK, attribute, is_glued
 
 Effect = Literal["stops", "misread", "not_counted"]

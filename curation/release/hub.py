@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curation.files import CurationError, read_bytes
-from curation.release.contents import PATTERNS
+from curation.released.contents import PATTERNS
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

@@ -15,9 +15,9 @@ from rapidfuzz import fuzz
 
 from curation.checks.content import compared, gist
 from curation.checks.similar import similar
-from curation.release.contents import PublishedCat
-from curation.release.facts import Near
-from curation.release.seen import Seen
+from curation.released.contents import PublishedCat
+from curation.released.facts import Near
+from curation.released.seen import Seen
 
 SIMILARITY = 0.95
 AnyCat = PublishedCat | Seen

@@ -2,10 +2,9 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from curation.campaign.dataset import ANSWERED, Dataset, in_json
+from curation.campaign.dataset import ANSWERED, in_json
 from curation.campaign.datasets import (
     CATS,
     CHECKS,
@@ -20,13 +19,10 @@ from curation.campaign.datasets import (
 from curation.campaign.settings import write_setting
 from curation.campaign.step import Out, step
 from curation.campaign.store import SETTINGS, Campaign
+from curation.campaign.versions import KEPT
 from curation.decisions import split as stage
 from curation.files import CurationError
 from curation.records import Decision, Item, Label, Rejection, SplitName, Term
-from curation.release.contents import TERMS as PUBLISHED
-from curation.release.differences import Version
-from curation.release.folder import data_files, read_version
-from curation.release.hidden.commitments import HiddenGold
 from curation.rounds import people
 from curation.rounds.progress import ItemFacts
 from curation.steps.read import (
@@ -34,8 +30,6 @@ from curation.steps.read import (
     stopped_early,
     terms_of,
 )
-from curation.steps.release import versions
-from curation.steps.release.history import gold_file, read_golds
 from curation.steps.rounds import round_files
 from curation.text.wording import amount
 from curation.work.reporter import QUIET, Reporter
@@ -46,34 +40,6 @@ if TYPE_CHECKING:
     from curation.decisions.agreement import Agreement, FailedChecks, WithoutFlagged
     from curation.decisions.filter import Counted
     from curation.decisions.neutral import NeutralReport
-
-
-def _kept_files(campaign: Campaign) -> list[Path]:
-    return [
-        path
-        for folder in _folders(campaign)
-        for path in (*data_files(folder), folder / PUBLISHED, gold_file(campaign, folder.name))
-        if path.is_file()
-    ]
-
-
-def _read_kept(campaign: Campaign) -> tuple[tuple[Version, tuple[HiddenGold, ...]], ...]:
-    kept = []
-    for folder in _folders(campaign):
-        if not folder.is_dir():
-            raise CurationError(
-                f"[split] keep names version {folder.name}, which is not in {folder.parent}",
-                "put its folder back, or name another built version",
-            )
-        version = read_version(folder)
-        sealed = read_golds(gold_file(campaign, folder.name)) if version.sealed else ()
-        kept.append((version, tuple(sealed)))
-    return tuple(kept)
-
-
-KEPT = Dataset("kept versions", _kept_files, _read_kept)
-"""The built version that ``keep`` names and those before it, oldest first; each with its private
-gold labels if it is sealed. Asking for it raises a CurationError if one is missing or damaged."""
 
 
 def kept_splits(campaign: Campaign, terms: Iterable[Term]) -> dict[str, SplitName]:
@@ -101,16 +67,6 @@ def kept_splits(campaign: Campaign, terms: Iterable[Term]) -> dict[str, SplitNam
             if term := known.get((gold.bias_type, gold.target)):
                 found[term] = "test"
     return found
-
-
-def _folders(campaign: Campaign) -> list[Path]:
-    """The folders of the version that ``keep`` names and of those before it, oldest first."""
-    name = campaign.settings.split.keep
-    if not name:
-        return []
-    folder = campaign.folder("release") / name
-    earlier = versions.earlier(campaign)
-    return earlier[: earlier.index(folder) + 1] if folder in earlier else [folder]
 
 
 AGREEMENT_REPORT = in_json("decisions", "agreement.json")

@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from curation.campaign.history import remaining
 from curation.campaign.store import Campaign, open_campaign
 from curation.catsets.stereoset import read_cats, read_gold_file
 from curation.checks.lists import is_not_english
 from curation.files import CurationError
 from curation.records import KINDS, Cat, Fields, Kind
-from curation.steps.release.hidden import remaining
 from curation.text.rules import stable_id
 from curation.text.wording import amount
 from curation.work.reporter import QUIET, Reporter

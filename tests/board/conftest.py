@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from curation import pipeline
-from curation.release.hidden import numbers
+from curation.released import numbers
 from support.labelled import Desk, answer, written
 
 TERMS = ("baker", "potter", "fiddler", "thatcher", "wheelwright")

@@ -16,9 +16,9 @@ from curation.board.folder import Board, open_board
 from curation.board.opening import says
 from curation.files import CurationError, dump_json
 from curation.records import Kind
-from curation.release.facts import Baseline as Released
-from curation.release.hidden import numbers
-from curation.release.hidden.commitments import HiddenGold, assign
+from curation.released import numbers
+from curation.released.commitments import HiddenGold, assign
+from curation.released.facts import Baseline as Released
 from support.expected import has
 from support.hosting import host, made_up
 from support.labelled import Desk

@@ -17,11 +17,11 @@ from curation.board.folder import Board
 from curation.board.log import Refused, Scored, Waits, read_log
 from curation.board.scoring import ROWS, score
 from curation.board.values import values
+from curation.campaign.history import History
 from curation.campaign.settings import Hide
 from curation.files import read_records
-from curation.release.hidden import numbers
-from curation.release.hidden.numbers import GivenOut
-from curation.steps.release.history import History
+from curation.released import numbers
+from curation.released.numbers import GivenOut
 from support.hosting import BOARD_ID, TODAY, Hosted, host, score_here, submission, submit
 from support.strike import KilledError, strike
 

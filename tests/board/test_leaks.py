@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from curation.board.values import values
-from curation.release.hidden import numbers
+from curation.released import numbers
 from curation.stats.metrics import cell
 from support import attack
 from support.hosting import Hosted, host

@@ -15,7 +15,7 @@ from curation.board.log import Closed, Opened, Scored
 from curation.board.values import values
 from curation.catsets.stereoset import read_cats
 from curation.files import dump_line
-from curation.release.hidden import commitments, numbers
+from curation.released import commitments, numbers
 from support.commands import Ran
 from support.expected import has
 from support.labelled import Desk

@@ -13,11 +13,11 @@ from curation.board.folder import open_board
 from curation.board.log import NONE, Entry, Rechecked, Refused, Scored, Waits, read_log
 from curation.board.scoring import Outcome, score
 from curation.board.values import values
+from curation.campaign.history import History
 from curation.files import CurationError, dump_json, dump_line, read_records
 from curation.records import PAIRS, Comparison, Rejection
-from curation.release.hidden.numbers import GivenOut, fingerprint
+from curation.released.numbers import GivenOut, fingerprint
 from curation.scores.asking import cat_digest
-from curation.steps.release.history import History
 from support import commands
 from support.hosting import BOARD_ID, TODAY, Hosted, host, score_here, submission, submit
 

@@ -21,7 +21,7 @@ from curation.campaign.settings import Hide
 from curation.files import dump_json, dump_line
 from curation.records import Annotation, Score
 from curation.release.build import revealed_files
-from curation.release.contents import SUMS, Contents
+from curation.released.contents import SUMS, Contents
 from support.commands import run
 from support.hosting import Hosted, host, submission, submit
 

@@ -18,8 +18,8 @@ import yaml
 from markdown_it import MarkdownIt
 
 from curation.campaign.store import open_campaign
-from curation.release.facts import Facts
 from curation.release.texts.questions import QUESTIONS
+from curation.released.facts import Facts
 from curation.steps.release.checking import check_release
 from curation.steps.source import campaign_source
 from support.commands import run, set_to, well

@@ -11,18 +11,20 @@ from typing import Any
 import pytest
 from release.test_hidden import drawn, facts, hide, made
 
+from curation.campaign import history
+from curation.campaign.history import History
 from curation.campaign.manifest import Results
 from curation.campaign.store import Campaign
+from curation.campaign.versions import gold_file
 from curation.files import dump_json, dump_line
 from curation.release.check import check
-from curation.release.contents import Contents
-from curation.release.facts import Baseline, Facts, ScoreRow
-from curation.release.hidden import commitments as scheme
-from curation.release.hidden import numbers
-from curation.release.hidden.commitments import HiddenGold
-from curation.release.hidden.numbers import GivenOut, budget, fingerprint, room, shared_out
-from curation.steps.release import hidden, history
-from curation.steps.release.history import History, gold_file
+from curation.released import commitments as scheme
+from curation.released import numbers
+from curation.released.commitments import HiddenGold
+from curation.released.contents import Contents
+from curation.released.facts import Baseline, Facts, ScoreRow
+from curation.released.numbers import GivenOut, budget, fingerprint, room, shared_out
+from curation.steps.release import hidden
 from curation.work.reporter import QUIET
 from support import releases
 from support.expected import fails, has

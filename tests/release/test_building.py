@@ -9,6 +9,7 @@ from unittest import mock
 import pandas as pd
 import pytest
 
+from curation.campaign.versions import BUILT
 from curation.pipeline import bring_up_to_date
 from curation.records import Cat
 from curation.scores.flags import FLAGS
@@ -86,7 +87,7 @@ def test_a_build_that_is_killed_after_its_first_line_is_repeated(desk: Desk) -> 
     desk.build()
     facts = desk.facts()
     assert (facts["canary"], facts["date"]) == (line.canary, line.date)
-    assert [first.version for first in campaign[versions.BUILT]] == ["0.1.0"]
+    assert [first.version for first in campaign[BUILT]] == ["0.1.0"]
 
 
 def test_questions_without_an_answer_do_not_make_a_release_old(built: Desk) -> None:
@@ -158,7 +159,7 @@ def test_an_anonymous_version_has_a_folder_and_a_canary_of_its_own(desk: Desk) -
     assert (other["version"], other["anonymous"]) == ("0.1.0", True)
     assert other["canary"] != facts["canary"]
     assert shas(desk.first) == before
-    built = {line.version: line.anonymous for line in desk.campaign[versions.BUILT]}
+    built = {line.version: line.anonymous for line in desk.campaign[BUILT]}
     assert built == {"0.1.0": False, "0.1.0-anonymous": True}
     state = {step["step"]: step["state"] for step in desk.say("status")["steps"]}
     assert state["release"] == "up to date"

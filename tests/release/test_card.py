@@ -11,13 +11,13 @@ from markdown_it import MarkdownIt
 
 from curation.formats.markdown import inline
 from curation.records import KINDS
-from curation.release import facts as told
-from curation.release.contents import SPLITS, DataFile
-from curation.release.facts import Facts, RoundFacts, Statement
 from curation.release.metadata.responsible import responsible
 from curation.release.texts import questions
 from curation.release.texts.card import card, header
 from curation.release.texts.statement import statement
+from curation.released import facts as told
+from curation.released.contents import SPLITS, DataFile
+from curation.released.facts import Facts, RoundFacts, Statement
 from support.releases import facts, pitfall, score
 from support.traced import untraced
 from support.written import beside

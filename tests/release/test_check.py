@@ -16,9 +16,9 @@ from curation.files import CurationError
 from curation.release.anonymous import anonymous
 from curation.release.check import check
 from curation.release.check.privacy import PHONE
-from curation.release.findings import CODES, Finding, in_order, strictly
-from curation.release.folder import list_files
-from curation.release.hidden import numbers
+from curation.released import numbers
+from curation.released.findings import CODES, Finding, in_order, strictly
+from curation.released.folder import list_files
 from curation.steps.release.checking import check_release, named_folder
 from support import folders, releases
 from support.catsets import by_kind
@@ -253,7 +253,7 @@ def test_the_lines_of_what_is_personal_do_not_depend_on_blocks(
 
     whole = found()
     for size in (1, 9, 40):
-        monkeypatch.setattr("curation.release.folder.BLOCK", size)
+        monkeypatch.setattr("curation.released.folder.BLOCK", size)
         assert found() == whole
     assert whole[-5:] == [
         "a folder of somebody's computer: line 5",
@@ -497,7 +497,7 @@ def test_the_language_is_a_releases_else_a_campaigns(
 
 
 def test_parquet_without_pyarrow_is_a_note(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curation.release.folder.find_spec", lambda name: None)
+    monkeypatch.setattr("curation.released.folder.find_spec", lambda name: None)
     found = findings_of(folder)
     assert {(f.code, f.severity) for f in found} == {("not_read", "note")}
     assert {f.fix for f in found} == {"pip install 'curation[parquet]'"}

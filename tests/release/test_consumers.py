@@ -11,8 +11,8 @@ import yaml
 from pyarrow.parquet import read_table
 
 from curation.records import KINDS
-from curation.release.facts import Licence, Statement
 from curation.release.metadata.citation import citation
+from curation.released.facts import Licence, Statement
 from support import releases
 from support.catsets import GOLD, VALUES
 from support.commands import ROOT

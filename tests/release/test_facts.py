@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from curation.release.facts import Facts
+from curation.released.facts import Facts
 from support.desk import read_csv
 from support.labelled import Desk
 from support.written import lines, read

@@ -20,21 +20,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from curation.campaign.history import History
 from curation.campaign.manifest import Results
 from curation.campaign.store import Campaign
+from curation.campaign.versions import gold_file
 from curation.catsets.stereoset import FileSettings
 from curation.files import dump_line
 from curation.records import GOLDS, Annotation
 from curation.release import data_files
-from curation.release.contents import Contents, PublishedCat, PublishedOption
-from curation.release.facts import Baseline, Facts, ScoreRow, SentimentShare, Size
-from curation.release.hidden import commitments as scheme
-from curation.release.hidden import numbers
-from curation.release.hidden.commitments import HiddenGold
 from curation.release.texts.card import card
 from curation.release.texts.statement import statement
+from curation.released import commitments as scheme
+from curation.released import numbers
+from curation.released.commitments import HiddenGold
+from curation.released.contents import Contents, PublishedCat, PublishedOption
+from curation.released.facts import Baseline, Facts, ScoreRow, SentimentShare, Size
 from curation.steps.release import hidden
-from curation.steps.release.history import History, gold_file
 from curation.work.reporter import QUIET
 from support import releases
 from support.expected import fails

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from curation.release.hidden.numbers import budget
+from curation.released.numbers import budget
 from support import attack
 from support.labelled import Desk
 from support.written import lines, read

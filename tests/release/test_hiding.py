@@ -16,7 +16,7 @@ from curation.campaign.store import open_campaign
 from curation.catsets.stereoset import read_cats
 from curation.files import CurationError
 from curation.records import GOLDS
-from curation.release.hidden.commitments import HiddenGold
+from curation.released.commitments import HiddenGold
 from curation.steps.release import hidden as hiding
 from curation.steps.release import versions
 from curation.steps.release.checking import check_release

@@ -20,7 +20,7 @@ from curation.models.scoring import ModelSpec, Scorer
 from curation.models.tiny import make
 from curation.records import GOLDS, KINDS, Cat, Kind, SplitName
 from curation.release import harness_files
-from curation.release.contents import SPLITS, Contents, published
+from curation.released.contents import SPLITS, Contents, published
 from curation.stats.metrics import comparisons, results
 from support import peers as environment
 from support import releases

@@ -9,7 +9,7 @@ from rapidfuzz import fuzz
 
 from curation.checks.content import compared, gist
 from curation.release.near import Pair, near
-from curation.release.seen import Option, Seen
+from curation.released.seen import Option, Seen
 from support.catsets import stereoset, write_json
 from support.labelled import Desk
 

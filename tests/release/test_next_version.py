@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 
 from curation.campaign.store import Campaign
+from curation.campaign.versions import EARLIER, earlier
 from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError
 from curation.records import Cat, Task, Term
-from curation.release.contents import Contents, PublishedTerm, SealedCat, published
+from curation.released.contents import Contents, PublishedTerm, SealedCat, published
 from curation.steps.release import quality, versions
 from support.desk import read_csv
 from support.expected import fails
@@ -63,8 +64,8 @@ def errata(desk: Desk) -> list[dict[str, Any]]:
 
 def test_the_first_version_has_no_errata(built: Desk) -> None:
     assert not (built.first / "errata.jsonl").exists()
-    assert versions.earlier(built.campaign) == []
-    assert versions.EARLIER.files(built.campaign) == []
+    assert earlier(built.campaign) == []
+    assert EARLIER.files(built.campaign) == []
 
 
 def test_an_item_that_is_left_out_is_removed_in_the_errata(desk: Desk) -> None:
@@ -75,7 +76,7 @@ def test_an_item_that_is_left_out_is_removed_in_the_errata(desk: Desk) -> None:
     report = desk.say("release", "diff", "0.1.0", "0.2.0")
     assert sum(count["removed"] for count in report["counts"]) == 1
     names = ("dev.json", "test.json", "terms.jsonl")
-    assert set(versions.EARLIER.files(desk.campaign)) == {desk.first / name for name in names}
+    assert set(EARLIER.files(desk.campaign)) == {desk.first / name for name in names}
 
 
 def test_an_excluded_persons_items_are_removed_in_the_errata(desk: Desk) -> None:
@@ -152,7 +153,7 @@ def folders(campaign: Campaign, *names: str) -> None:
 
 
 def before(campaign: Campaign, version: str) -> str | None:
-    folder = next(reversed(versions.earlier(with_version(campaign, version))), None)
+    folder = next(reversed(earlier(with_version(campaign, version))), None)
     return folder and folder.name
 
 
@@ -242,7 +243,7 @@ def test_dev_data_of_any_earlier_version_must_not_be_in_test(old: Campaign) -> N
         changes(old, back, of="0.3.0")
     facts, _ = changes(old, back, of="0.3.0", accept="moved_to_test")
     assert (facts.previous, facts.added) == ("0.2.0", 8)
-    paths = versions.EARLIER.files(with_version(old, "0.3.0"))
+    paths = EARLIER.files(with_version(old, "0.3.0"))
     names = ["0.1.0/dev.json", "0.1.0/test.json", "0.2.0/test.json"]
     assert paths == [old.folder("release") / name for name in names]
 

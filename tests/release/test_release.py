@@ -16,9 +16,9 @@ from curation.reasons import REASONS
 from curation.records import KINDS, Cat, Rejection, SplitName
 from curation.release import data_files
 from curation.release.anonymous import anonymous
-from curation.release.contents import HUB_SPLITS, SPLITS, DataFile
-from curation.release.facts import Facts
 from curation.release.texts.card import card
+from curation.released.contents import HUB_SPLITS, SPLITS, DataFile
+from curation.released.facts import Facts
 from curation.text.item_form import attribute
 from support import harnesses
 from support.commands import ROOT

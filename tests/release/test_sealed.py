@@ -14,10 +14,10 @@ from rapidfuzz import fuzz, process
 
 from curation.catsets.stereoset import FileSettings
 from curation.records import Cat
-from curation.release.contents import Contents
-from curation.release.folder import committed, read_version
-from curation.release.hidden import commitments as scheme
-from curation.release.hidden.commitments import HiddenGold
+from curation.released import commitments as scheme
+from curation.released.commitments import HiddenGold
+from curation.released.contents import Contents
+from curation.released.folder import committed, read_version
 from curation.steps.release import hidden as hiding
 from curation.steps.release import versions
 from curation.steps.release.checking import check_before, check_release

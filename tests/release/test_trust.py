@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from curation.campaign.history import History
 from curation.records import Criterion
-from curation.release.facts import TrustFacts, TrustRow
-from curation.release.hidden.numbers import FEW, _trust
 from curation.release.texts.statement import statement
+from curation.released.facts import TrustFacts, TrustRow
+from curation.released.numbers import FEW, _trust
 from curation.steps.release import hidden
-from curation.steps.release.history import History
 from curation.trust.protocol import table
 from support.expected import fails
 from support.labelled import Desk

@@ -14,7 +14,7 @@ from curation.formats.predictions import read_predictions
 from curation.formats.tables import csv_text
 from curation.pipeline import bring_up_to_date
 from curation.records import Decision, Person
-from curation.release.folder import read_version
+from curation.released.folder import read_version
 from curation.steps.importing import import_answers, import_stereoset
 from curation.steps.rounds.quality import read_groups
 from curation.steps.rounds.sheets import import_tables

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from curation.release.facts import Facts
+from curation.released.facts import Facts
 from support.catsets import GOLD, VALUES, as_struct, by_kind, features, write_parquet
 from support.desk import write_csv
 from support.written import beside, files

@@ -19,8 +19,8 @@ from curation.campaign.store import Campaign, create_campaign
 from curation.catsets.stereoset import read_cats
 from curation.files import dump_json, dump_line
 from curation.records import GOLDS, KINDS, Cat, Score
-from curation.release.contents import PublishedCat, PublishedOption
-from curation.release.hidden.commitments import HiddenGold, assign
+from curation.released.commitments import HiddenGold, assign
+from curation.released.contents import PublishedCat, PublishedOption
 
 BOARD_ID = "0123456789abcdef"
 WORDS = ("calm", "loud", "brave", "tired", "clever", "slow", "kind", "proud")

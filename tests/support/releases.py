@@ -11,10 +11,10 @@ import pandas as pd
 from curation.catsets.stereoset import FileSettings
 from curation.records import GOLDS, KINDS, Annotation, Term
 from curation.release import build
-from curation.release import contents as public
 from curation.release import data_files as tables
-from curation.release import facts as told
-from curation.release.facts import Facts, PitfallCount, ScoreRow, Statement
+from curation.released import contents as public
+from curation.released import facts as told
+from curation.released.facts import Facts, PitfallCount, ScoreRow, Statement
 from support.written import beside
 
 CANARY = "6f1c6f3e-0c52-4d8e-9a55-3f3f2f6a9b10"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import Any
 
-from curation.release.facts import Facts
 from curation.release.texts.questions import BY_KEY, QUESTIONS
+from curation.released.facts import Facts
 
 CONSTANTS = {
     "50": "an ss near 50 is good",

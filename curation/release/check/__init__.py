@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from curation.release.check import cats, metadata, privacy
-from curation.release.contents import REVEAL
-from curation.release.findings import Finding
-from curation.release.folder import Release, read_release
+from curation.released.contents import REVEAL
+from curation.released.findings import Finding
+from curation.released.folder import Release, read_release
 
 CHECKS: tuple[Callable[[Release], Iterator[Finding]], ...] = (
     cats.check_sums,

@@ -9,10 +9,10 @@ from operator import eq
 from curation.campaign.manifest import is_inside
 from curation.files import CurationError
 from curation.records import VALUES
-from curation.release.contents import ANNOTATIONS, CARD, FACTS, SUMS, TERMS
-from curation.release.findings import Finding, finding, listed, named
-from curation.release.folder import Release, Table, load
-from curation.release.seen import Form, Seen
+from curation.released.contents import ANNOTATIONS, CARD, FACTS, SUMS, TERMS
+from curation.released.findings import Finding, finding, listed, named
+from curation.released.folder import Release, Table, load
+from curation.released.seen import Form, Seen
 from curation.text.rules import FULL, same_text
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from curation.campaign.manifest import is_inside
-from curation.release.contents import (
+from curation.released.contents import (
     CARD,
     CITATION,
     CROISSANT,
@@ -18,8 +18,8 @@ from curation.release.contents import (
     STATEMENT,
     TERMS,
 )
-from curation.release.findings import Finding, finding, listed, named
-from curation.release.folder import LARGEST_YAML, Release, is_metadata, load, read_yaml
+from curation.released.findings import Finding, finding, listed, named
+from curation.released.folder import LARGEST_YAML, Release, is_metadata, load, read_yaml
 from curation.text.wording import amount, some
 
 PARTS = (CARD, STATEMENT, LICENSE, CITATION, CROISSANT)

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from curation.campaign.private import PRIVATE
 from curation.catsets.entries import HIDDEN
 from curation.files import CurationError
-from curation.release.columns import TELLING
-from curation.release.contents import ANNOTATIONS, FACTS, SEALED
-from curation.release.findings import Finding, finding, listed, named
-from curation.release.folder import FORMS, LARGEST, Release, Table, is_metadata, load
-from curation.release.hidden.numbers import too_much
+from curation.released.columns import TELLING
+from curation.released.contents import ANNOTATIONS, FACTS, SEALED
+from curation.released.findings import Finding, finding, listed, named
+from curation.released.folder import FORMS, LARGEST, Release, Table, is_metadata, load
+from curation.released.numbers import too_much
 from curation.text.rules import same_text
 
 NEVER = (

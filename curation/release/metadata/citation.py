@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import yaml
 
-from curation.release.facts import Author, Facts
+from curation.released.facts import Author, Facts
 
 T = TypeVar("T")
 

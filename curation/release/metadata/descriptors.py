@@ -19,12 +19,12 @@ from typing import Any
 
 from curation.files import dump_json, read_json, shipped
 from curation.records import KINDS, VALUES
-from curation.release.columns import COLUMNS, TABLES, TYPES, Column, Table, key_of
-from curation.release.contents import ANNOTATIONS, HUB_SPLITS, SEALED, SPLITS, TERMS, DataFile
 from curation.release.data_files import flat_path, parquet_path
-from curation.release.facts import Author, Facts
 from curation.release.metadata import citation
 from curation.release.metadata.responsible import responsible, summary
+from curation.released.columns import COLUMNS, TABLES, TYPES, Column, Table, key_of
+from curation.released.contents import ANNOTATIONS, HUB_SPLITS, SEALED, SPLITS, TERMS, DataFile
+from curation.released.facts import Author, Facts
 
 Json = dict[str, Any]
 MEDIA_TYPES = {

@@ -4,8 +4,8 @@ Values are plain texts, from ``data/release/templates/responsible.jinja``. What 
 say comes from the answers to the questions; where an answer is missing, the text says so.
 """
 
-from curation.release.facts import Facts
 from curation.release.texts.render import fields
+from curation.released.facts import Facts
 
 ALSO = {
     "dataCollectionTimeFrame": "dataCollectionTimeframe",

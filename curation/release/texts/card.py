@@ -13,11 +13,11 @@ from typing import Any
 import yaml
 
 from curation.records import KINDS
-from curation.release.contents import SPLITS, DataFile
 from curation.release.data_files import configs
-from curation.release.facts import Facts, Hub
 from curation.release.texts.questions import BY_KEY, HUB_ID
 from curation.release.texts.render import markdown
+from curation.released.contents import SPLITS, DataFile
+from curation.released.facts import Facts, Hub
 
 TAGS = ("stereoset", "stereotypes", "social-bias", "context-association-test")
 SENSITIVE = "not-for-all-audiences"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from curation.files import CurationError, read_text, shipped
 from curation.formats.toml_files import read_toml
-from curation.release.facts import Licence
+from curation.released.facts import Licence
 from curation.text.rules import licence_name
 
 OWN = "LICENSE.txt"

@@ -18,7 +18,7 @@ from curation.formats.toml_files import (
     read_toml,
     toml_key,
 )
-from curation.release.facts import Author, Hub, Part, Statement
+from curation.released.facts import Author, Hub, Part, Statement
 from curation.text.wording import did_you_mean
 
 

@@ -9,9 +9,9 @@ team answers the rest (``questions``).
 from collections import defaultdict
 
 from curation.records import KINDS
-from curation.release.facts import Facts
 from curation.release.texts.questions import SECTIONS
 from curation.release.texts.render import markdown
+from curation.released.facts import Facts
 
 
 def statement(facts: Facts) -> bytes:

@@ -25,16 +25,18 @@ from curation.campaign.datasets import (
     TERMS,
     TEXTS,
 )
+from curation.campaign.history import HIDE, BuiltVersion, History
 from curation.campaign.manifest import file_names
 from curation.campaign.step import Out, run_steps, step
 from curation.campaign.store import Campaign
+from curation.campaign.versions import BUILT, EARLIER, ORDER, earlier
 from curation.catsets.stereoset import read_entries
 from curation.files import CurationError, read_bytes, read_json, writing
 from curation.records import Cat
-from curation.release.contents import FACTS, SPLITS, PublishedCat
-from curation.release.facts import Near
-from curation.release.seen import from_item
 from curation.release.texts.licences import check_given
+from curation.released.contents import FACTS, SPLITS, PublishedCat
+from curation.released.facts import Near
+from curation.released.seen import from_item
 from curation.scores.run_folder import has_runs
 from curation.steps.decisions import AGREEMENT_REPORT
 from curation.steps.measures import (
@@ -46,7 +48,6 @@ from curation.steps.measures import (
 from curation.steps.read import SCORES
 from curation.steps.release import collecting, hidden, statement, versions
 from curation.steps.release.collecting import ReleaseInputs
-from curation.steps.release.history import HIDE, BuiltVersion, History
 from curation.steps.rounds import licences
 from curation.steps.rounds.round_status import OWN_TEXTS
 from curation.steps.trust.report import TRUST_REPORT
@@ -166,7 +167,7 @@ def _build(campaign: Campaign, out: Out, *, anonymous: bool = False) -> dict[str
     del inputs, scores  # CATs and runs take more memory than all that follows
     campaign.forget(CATS)
     facts = hidden.public_facts(history, facts, contents, golds, out, out)
-    before = [place.name for place in versions.earlier(campaign)]
+    before = [place.name for place in earlier(campaign)]
     near, _ = near_public(history, whole.cats, versions=before)
     del history, whole
     for place in near if contents.sealed else ():
@@ -209,9 +210,9 @@ _DECLARED: dict[str, Any] = {
     "if_made": (TRUST_REPORT,),
     "as_it_is": (
         *(PLANS, PLANNED, ANSWERED, TEXTS, OWN_TEXTS, collecting.OWN_LICENCE),
-        *(statement.STATEMENT, SCORES, collecting.MEASURED_WITH, HIDE, versions.EARLIER),
+        *(statement.STATEMENT, SCORES, collecting.MEASURED_WITH, HIDE, EARLIER),
     ),
-    "history": (versions.BUILT, versions.ORDER, STANDING),
+    "history": (BUILT, ORDER, STANDING),
     "settings": (
         *("campaign.name", "campaign.language", "campaign.seed", "split", "decisions"),
         *("rounds.published", "release.building", "measures.sentiment"),

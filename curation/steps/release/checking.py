@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from curation.campaign.store import SETTINGS, Campaign, open_campaign
+from curation.campaign.versions import ANONYMOUS, built_versions
 from curation.catsets.stereoset import read_entries
 from curation.files import CurationError, read_bytes, read_json, read_text
 from curation.formats.tables import read_json_lines
@@ -24,25 +25,18 @@ from curation.release import hub
 from curation.release.anonymous import names, scan
 from curation.release.check import check
 from curation.release.check.privacy import quoted
-from curation.release.contents import FACTS, REVEAL, PublishedCat
-from curation.release.facts import Facts, Hub
-from curation.release.findings import Finding, finding, in_order, listed, strictly
-from curation.release.folder import (
-    Release,
-    committed,
-    list_files,
-    refuse_first,
-    refuse_no_folder,
-)
-from curation.release.hidden.commitments import published_gold, unlike, verify
 from curation.release.near import AnyCat, Pair, near
-from curation.release.seen import Seen, from_item
+from curation.released.commitments import published_gold, unlike, verify
+from curation.released.contents import FACTS, REVEAL, PublishedCat
+from curation.released.facts import Facts, Hub
+from curation.released.findings import Finding, finding, in_order, listed, strictly
+from curation.released.folder import Release, committed, list_files, refuse_first, refuse_no_folder
+from curation.released.golds import read_golds
+from curation.released.seen import Seen, from_item
 from curation.scores.baselines import measured
 from curation.stats.artefacts import artefacts
 from curation.steps.release import hidden
-from curation.steps.release.history import read_golds
 from curation.steps.release.statement import read_statement
-from curation.steps.release.versions import ANONYMOUS, built_versions
 from curation.steps.source import FORM
 from curation.text.rules import stable_id
 from curation.text.wording import amount, some

@@ -17,27 +17,20 @@ from curation.campaign.datasets import CATS, DECISIONS, ITEMS, LABELS, PLANNED
 from curation.campaign.manifest import MANIFEST
 from curation.campaign.settings import FIELDS, Settings
 from curation.campaign.store import Campaign
+from curation.campaign.versions import Built
 from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, read_text
 from curation.formats.requirements import described
 from curation.records import KINDS, Answer, Cat, Item, Round, Term
-from curation.release.contents import SPLITS, Contents, PublishedTerm, published
-from curation.release.facts import (
-    Facts,
-    Licence,
-    Reading,
-    RoundFacts,
-    Size,
-    TermCount,
-)
 from curation.release.texts.licences import OWN, licence
 from curation.release.texts.questions import open_keys
+from curation.released.contents import SPLITS, Contents, PublishedTerm, published
+from curation.released.facts import Facts, Licence, Reading, RoundFacts, Size, TermCount
 from curation.rounds import pay
 from curation.rounds.pages import plain_parts, release_warning
 from curation.steps import read
 from curation.steps.decisions import kept_without_votes
 from curation.steps.release import statement as team
-from curation.steps.release.versions import Built
 from curation.steps.rounds import licences
 from curation.steps.rounds.round_status import OWN_TEXTS
 from curation.steps.source import FORM, campaign_source

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from curation.campaign.store import SETTINGS, Campaign, open_campaign
+from curation.campaign.versions import built_versions
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS, Cat, CatAssociation
-from curation.release.contents import SPLITS, PublishedCat
 from curation.release.differences import Difference, difference, is_hidden_cat
-from curation.release.folder import read_version
+from curation.released.contents import SPLITS, PublishedCat
+from curation.released.folder import read_version
 from curation.scores.boards import by_preferences, by_scores
 from curation.scores.incomplete import missing_cats
 from curation.scores.run_folder import has_runs
@@ -22,7 +23,6 @@ from curation.scores.runs import Run, by_ids, outcomes_of
 from curation.scores.runs import current as current_runs
 from curation.stats.intervals import Floats
 from curation.stats.metrics import ALL, BOTH, METRICS, over_terms
-from curation.steps.release import versions
 from curation.steps.scores.runs import read_runs
 from curation.text.wording import some
 from curation.work.reporter import QUIET, Reporter
@@ -284,9 +284,7 @@ def find_version(name: str, campaign: Campaign | None) -> Path:
         CurationError: there is neither such a path nor such a version.
     """
     path = Path(name)
-    built = (
-        {folder.name: folder for folder in versions.built_versions(campaign)} if campaign else {}
-    )
+    built = {folder.name: folder for folder in built_versions(campaign)} if campaign else {}
     if path.exists():
         return path
     if name in built:

@@ -29,8 +29,8 @@ from curation.files import (
 from curation.formats.table_words import read_label
 from curation.records import KINDS, Cat, Kind, Rejection, SplitName
 from curation.release import data_files, harness_files
-from curation.release.contents import SPLITS, Contents, published
 from curation.release.harness_files import Labels, Mangled
+from curation.released.contents import SPLITS, Contents, published
 from curation.steps import decisions
 from curation.steps.read import read_counted
 from curation.steps.release import hidden

@@ -5,26 +5,19 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from curation.campaign.history import LEDGER, BuiltVersion, History, texts_of, values_of
 from curation.campaign.manifest import Results
 from curation.campaign.settings import Hide, write_setting
-from curation.campaign.store import SETTINGS, Campaign, open_campaign
+from curation.campaign.store import SETTINGS, Campaign
+from curation.campaign.versions import REVEALED, gold_file
 from curation.files import CurationError
-from curation.release.contents import Contents, PublishedCat
-from curation.release.facts import Facts, TrustFacts
-from curation.release.hidden import commitments as hidden
-from curation.release.hidden import numbers
-from curation.release.hidden.commitments import Draw, HiddenGold
-from curation.release.hidden.numbers import ONE, GivenOut, fingerprint
-from curation.release.seen import Form, Seen
-from curation.steps.release.history import (
-    LEDGER,
-    BuiltVersion,
-    History,
-    gold_file,
-    texts_of,
-    values_of,
-)
-from curation.steps.release.versions import REVEALED
+from curation.released import commitments as hidden
+from curation.released import numbers
+from curation.released.commitments import Draw, HiddenGold
+from curation.released.contents import Contents, PublishedCat
+from curation.released.facts import Facts, TrustFacts
+from curation.released.numbers import ONE, GivenOut, fingerprint
+from curation.released.seen import Form, Seen
 from curation.text.wording import amount, some
 from curation.work.reporter import Reporter
 
@@ -87,37 +80,6 @@ def _is_named(given: str, value: str) -> bool:
     """Whether a name in ``show`` is that of a value, such as "model gpt2 (default)"."""
     sort, _, rest = value.partition(" ")
     return given in (sort if sort in ("sentiment", "trust") else rest, rest.rpartition(" (")[0])
-
-
-def remaining(path: Path) -> str:
-    """How many values about the CATs of a private gold file may still be given out, in words.
-
-    Args:
-        path: a gold file. The text is empty if it is not that of a hidden version of a campaign.
-
-    Raises:
-        CurationError: the ledger or a gold file is damaged.
-    """
-    version, folder = path.stem.removeprefix("gold-"), path.resolve().parent
-    if version == path.stem or not (folder.parent / SETTINGS).is_file():
-        return ""
-    history = History(open_campaign(folder.parent))
-    golds = history.hidden
-    if version not in golds or history.files[version].resolve() != path.resolve():
-        return ""
-    places = (place for place in history.built if place.version == version)
-    facts = next((place.facts for place in places if place.facts), None)
-    # It was not built, or its folder was deleted; or all results may be published.
-    if facts is None or golds[version][0].sealed:
-        return ""
-    dev = numbers.dev_cats(facts)
-    left = max(numbers.room(version, golds, history.given(golds), dev=dev), 0)
-    allowed = amount(numbers.budget(len(golds[version]), dev), "value")
-    return (
-        f"{path.name} has hidden gold labels: {left} of {allowed} about them may still be given "
-        "out, each the overall ss and icat of one model, rounded to one decimal; lms does not "
-        "count. More would give the labels away (docs/release.md, What hidden labels protect)"
-    )
 
 
 def board_rows(history: History, facts: Facts) -> int:

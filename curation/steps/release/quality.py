@@ -10,8 +10,8 @@ from curation.campaign.store import Campaign
 from curation.checks.codes import PITFALLS
 from curation.files import CurationError, read_records
 from curation.records import GOLDS, KINDS, Cat, Comparison, Fields
-from curation.release.contents import SPLITS
-from curation.release.facts import (
+from curation.released.contents import SPLITS
+from curation.released.facts import (
     Agreement,
     Baseline,
     Lengths,

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from curation.campaign.history import History
 from curation.campaign.manifest import file_names, is_inside, write_folder
 from curation.campaign.store import Campaign
+from curation.campaign.versions import ANONYMOUS, REVEALED, gold_file
 from curation.catsets.stereoset import FileSettings
 from curation.files import (
     CurationError,
@@ -15,15 +17,15 @@ from curation.files import (
     read_json,
     refuse_links,
 )
-from curation.release.contents import STEREOSET, SUMS, Contents, published
-from curation.release.folder import committed
-from curation.release.hidden import commitments as hidden
-from curation.release.hidden.commitments import HiddenGold
+from curation.released import commitments as hidden
+from curation.released.commitments import HiddenGold
+from curation.released.contents import STEREOSET, SUMS, Contents, published
+from curation.released.folder import committed
+from curation.released.golds import read_golds
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import read_counted
 from curation.steps.release.collecting import file_settings, warning
-from curation.steps.release.history import History, gold_file, read_golds
-from curation.steps.release.versions import ANONYMOUS, REVEALED, read_sums
+from curation.steps.release.versions import read_sums
 from curation.text.wording import amount, some
 from curation.work.reporter import QUIET
 

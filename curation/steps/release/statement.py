@@ -7,9 +7,9 @@ from typing import Any
 from curation.campaign.dataset import Dataset
 from curation.campaign.store import Campaign
 from curation.formats.toml_files import read_form, write_form
-from curation.release.facts import Statement
 from curation.release.texts import questions
 from curation.release.texts.questions import BY_KEY, Question, open_keys
+from curation.released.facts import Statement
 from curation.steps.rounds.round_status import OWN_TEXTS
 
 NAME = "statement.toml"

@@ -10,14 +10,22 @@ import uuid
 from collections import Counter
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from pydantic import StringConstraints, ValidationError
+from pydantic import ValidationError
 
-from curation.campaign.dataset import Dataset, in_file
 from curation.campaign.manifest import file_names, is_inside
 from curation.campaign.step import UnlessNamedError
 from curation.campaign.store import Campaign
+from curation.campaign.versions import (
+    ANONYMOUS,
+    BUILT,
+    REVEALED,
+    Built,
+    built_versions,
+    earlier,
+    first_builds_file,
+)
 from curation.files import (
     CurationError,
     beside,
@@ -28,22 +36,18 @@ from curation.files import (
     refuse_links,
 )
 from curation.formats.parquet import check_installed
-from curation.formats.tables import read_json_lines
-from curation.records import Id, Record
 from curation.release import differences
-from curation.release.contents import ERRATA, FACTS, SEALED, SUMS, TERMS, Contents
-from curation.release.differences import Change, Difference, Version, difference
-from curation.release.facts import Changes
-from curation.release.folder import data_files, read_version
+from curation.release.differences import Change, Difference, difference
+from curation.released.contents import ERRATA, FACTS, SUMS, Contents
+from curation.released.facts import Changes
+from curation.released.folder import read_version
+from curation.released.version import Version
 from curation.text.times import now
 from curation.text.wording import amount, some
 from curation.version import __version__
 from curation.work.run_folder import append_lines, cut_half_line
 
 _NAMED = 3  # files that an error names
-
-ANONYMOUS, REVEALED = "-anonymous", "-revealed"
-"""What the folders of an anonymous and of a revealed version have after the version."""
 
 
 class BuiltError(UnlessNamedError):
@@ -62,12 +66,6 @@ def name(campaign: Campaign, *, anonymous: bool = False) -> str:
 def folder(campaign: Campaign, *, anonymous: bool = False) -> Path:
     """The folder of the version that the settings name."""
     return campaign.folder("release") / name(campaign, anonymous=anonymous)
-
-
-def built_versions(campaign: Campaign) -> list[Path]:
-    """The folders of all built versions, by name."""
-    there = campaign.folder("release").glob("*")
-    return sorted(path for path in there if path.is_dir() and not path.name.startswith("."))
 
 
 def taken(campaign: Campaign, *, anonymous: bool = False) -> bool:
@@ -178,33 +176,6 @@ def _recorded(campaign: Campaign, place: Path) -> dict[str, str]:
 
 
 # --- first builds --------------------------------------------------------------------------------
-
-
-Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
-BUILDS = "built.jsonl"
-
-
-class Built(Record):
-    """A line of ``built.jsonl``: the first build of a version of the release.
-
-    ``version`` is the name of its folder. Later builds of the version use the same date (a day),
-    canary and version of curation, so that they give the same bytes.
-    """
-
-    version: Id
-    date: Day
-    canary: Id
-    curation: Id
-    anonymous: bool = False
-
-
-def first_builds_file(campaign: Campaign) -> Path:
-    """The file with one line for each version that was built."""
-    return campaign.folder("release") / BUILDS
-
-
-BUILT = in_file("release", BUILDS, Built)
-"""The first builds of all versions, oldest first."""
 
 
 def first_build(campaign: Campaign, *, anonymous: bool = False) -> Built:
@@ -360,66 +331,6 @@ def _originals(path: Path) -> set[str]:
 MOVED = "moved_to_test"
 """The code in ``accept`` that lets a release have public dev data in test."""
 _SHOWN = 5
-_NUMBERS = re.compile(r"(\d+)")
-
-
-def earlier(campaign: Campaign) -> list[Path]:
-    """The folders of the versions before the one that the settings name, oldest first.
-
-    These are the versions in ``built.jsonl`` before this one whose folders exist. Before them come
-    versions that ``built.jsonl`` does not have, such as those of a copied or lost campaign: those
-    with a name below this one's. Numbers in names are compared as numbers, so 0.9.0 is below
-    0.10.0. Anonymous and revealed versions do not count.
-    """
-    own = campaign.settings.release.version
-    ends = (ANONYMOUS, REVEALED)
-    folders = {p.name: p for p in built_versions(campaign) if not p.name.endswith(ends)}
-    built = [*campaign[ORDER]]
-    below = [name for name in folders if name not in built and natural(name) < natural(own)]
-    if own in built:
-        built = built[: built.index(own)]
-    elif own in folders:  # the list does not say when
-        built = []
-    names = [*sorted(below, key=natural), *(name for name in built if name in folders)]
-    return [folders[name] for name in names]
-
-
-def natural(name: str) -> list[tuple[int, int, str]]:
-    """The order of version names: numbers in them are compared as numbers.
-
-    A suffix such as ``-rc1`` comes before the version without it.
-
-    >>> sorted(["0.10.0", "0.9.0", "0.10.0-rc1"], key=natural)
-    ['0.9.0', '0.10.0-rc1', '0.10.0']
-    """
-    keys = (
-        (2, int(part), "") if part.isdigit() else (0 if part[0] == "-" else 3, 0, part)
-        for part in filter(None, _NUMBERS.split(name))
-    )
-    return [*keys, (1, 0, "")]
-
-
-def _first_built(campaign: Campaign) -> tuple[str, ...]:
-    path = first_builds_file(campaign)
-    data = read_bytes(path) if path.is_file() else b""
-    # The last line of a build that was killed may be cut off; the step itself repairs it.
-    lines = data.decode("utf-8", "replace").splitlines(keepends=True)
-    whole = "".join(line for line in lines if line.rstrip().endswith("}"))
-    rows = [row for _, row in read_json_lines(whole, path)] if whole else []
-    return tuple(str(row.get("version")) for row in rows)
-
-
-ORDER = Dataset("versions", lambda campaign: [first_builds_file(campaign)], _first_built)
-"""The versions in the order of their first builds; folders say which of them are anonymous."""
-
-
-def _earlier_files(campaign: Campaign) -> list[Path]:
-    folders = ((*data_files(each), each / TERMS, each / SEALED) for each in earlier(campaign))
-    return [path for paths in folders for path in paths if path.is_file()]
-
-
-EARLIER = Dataset("earlier versions", _earlier_files, lambda campaign: tuple(earlier(campaign)))
-"""The folders of the versions before the one that the settings name, oldest first."""
 
 
 def changes(

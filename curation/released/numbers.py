@@ -10,8 +10,9 @@ import orjson
 
 from curation.checks.codes import PITFALLS
 from curation.records import Record, SplitName
-from curation.release.contents import Contents
-from curation.release.facts import (
+from curation.released.commitments import Hash, HiddenGold
+from curation.released.contents import Contents
+from curation.released.facts import (
     Baseline,
     Facts,
     Hidden,
@@ -21,7 +22,6 @@ from curation.release.facts import (
     TrustFacts,
     TrustRow,
 )
-from curation.release.hidden.commitments import Hash, HiddenGold
 from curation.text.wording import amount, some
 
 GAIN = 0.03

@@ -28,12 +28,12 @@ from curation.formats.parquet import each_columns
 from curation.formats.table_words import read_label
 from curation.formats.tables import read_csv, read_json_lines
 from curation.records import GOLDS, KINDS, Kind, Severity, SplitName
-from curation.release import contents as layout
-from curation.release.differences import TermKey, Version
-from curation.release.facts import Facts
-from curation.release.findings import Finding, finding, named
-from curation.release.hidden.commitments import public_rows
-from curation.release.seen import Form, from_item, from_row
+from curation.released import contents as layout
+from curation.released.commitments import public_rows
+from curation.released.facts import Facts
+from curation.released.findings import Finding, finding, named
+from curation.released.seen import Form, from_item, from_row
+from curation.released.version import TermKey, Version
 
 LARGEST = 256 << 20  # bytes of a file that is read as a whole
 T = TypeVar("T")

@@ -5,73 +5,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-import orjson
-from pydantic import ValidationError
-
 from curation.campaign.dataset import Dataset
 from curation.campaign.settings import Hide, ReleaseSettings
-from curation.campaign.store import Campaign
-from curation.files import CurationError, read_bytes, read_json, read_records
-from curation.release.contents import FACTS, SEALED, PublishedCat
-from curation.release.facts import Facts
-from curation.release.folder import stereoset_cats
-from curation.release.hidden import numbers
-from curation.release.hidden.commitments import HiddenGold, holds, texts
-from curation.release.hidden.numbers import GivenOut
-from curation.release.seen import Form, Seen
-from curation.steps.release.versions import ANONYMOUS, REVEALED, built_versions
+from curation.campaign.store import SETTINGS, Campaign, open_campaign
+from curation.campaign.versions import ANONYMOUS, REVEALED, built_versions, gold_file
+from curation.files import CurationError, read_json, read_records
+from curation.released import numbers
+from curation.released.commitments import HiddenGold, texts
+from curation.released.contents import FACTS, SEALED, PublishedCat
+from curation.released.facts import Facts
+from curation.released.folder import stereoset_cats
+from curation.released.golds import read_golds
+from curation.released.numbers import GivenOut
+from curation.released.seen import Form, Seen
+from curation.text.wording import amount
 
 LEDGER = "given-out.jsonl"
-_RESTORE = (
-    "restore the file from a backup; without its gold labels and nonces this version cannot be "
-    "revealed, and you have to publish a new one"
-)
-
-
-def gold_file(campaign: Campaign, version: str) -> Path:
-    """The private file with the hidden gold labels of a version."""
-    return campaign.folder("release") / f"gold-{version}.jsonl"
-
-
-def read_golds(path: Path) -> list[HiddenGold]:
-    """The lines of a gold file, each proved by its commitment.
-
-    Raises:
-        CurationError: a line is damaged, occurs twice, or does not match its commitment; the
-            message names the line and the CAT.
-    """
-    golds: list[HiddenGold] = []
-    seen: dict[str, int] = {}
-    for number, line in enumerate(read_bytes(path).splitlines(), 1):
-        where = f"{path} line {number}"
-        gold = _gold(where, line)
-        for id in (gold.id, gold.original):
-            if (first := seen.setdefault(id, number)) != number:
-                why = f"the id {id} is already in line {first}"
-                raise CurationError(f"{where} (CAT {gold.original}): {why}", _RESTORE)
-        golds.append(gold)
-    if not golds:
-        raise CurationError(f"{path}: is empty", _RESTORE)
-    return golds
-
-
-def _gold(where: str, line: bytes) -> HiddenGold:
-    try:
-        content = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        raise CurationError(f"{where}: not a JSON record; it may be cut off", _RESTORE) from None
-    own = content.get("original") if isinstance(content, dict) else None
-    shown = f" (CAT {str(own)[:80]})" if own else ""
-    try:
-        gold = HiddenGold.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise CurationError(f"{where}{shown}, field {field!r}: {first['msg']}", _RESTORE) from None
-    if not holds(gold):
-        why = "gold labels, texts and nonce do not match the commitment: one of them was changed"
-        raise CurationError(f"{where}{shown}: {why}", _RESTORE)
-    return gold
 
 
 @dataclass
@@ -239,3 +188,34 @@ def values_of(facts: Facts, version: str, golds: Sequence[HiddenGold]) -> list[G
 def texts_of(cat: PublishedCat | Seen) -> tuple[object, ...]:
     """What makes two CATs the same for a reader, whatever their ids and labels are."""
     return texts(cat.kind, cat.context, (option.sentence for option in cat.options))
+
+
+def remaining(path: Path) -> str:
+    """How many values about the CATs of a private gold file may still be given out, in words.
+
+    Args:
+        path: a gold file. The text is empty if it is not that of a hidden version of a campaign.
+
+    Raises:
+        CurationError: the ledger or a gold file is damaged.
+    """
+    version, folder = path.stem.removeprefix("gold-"), path.resolve().parent
+    if version == path.stem or not (folder.parent / SETTINGS).is_file():
+        return ""
+    history = History(open_campaign(folder.parent))
+    golds = history.hidden
+    if version not in golds or history.files[version].resolve() != path.resolve():
+        return ""
+    places = (place for place in history.built if place.version == version)
+    facts = next((place.facts for place in places if place.facts), None)
+    # It was not built, or its folder was deleted; or all results may be published.
+    if facts is None or golds[version][0].sealed:
+        return ""
+    dev = numbers.dev_cats(facts)
+    left = max(numbers.room(version, golds, history.given(golds), dev=dev), 0)
+    allowed = amount(numbers.budget(len(golds[version]), dev), "value")
+    return (
+        f"{path.name} has hidden gold labels: {left} of {allowed} about them may still be given "
+        "out, each the overall ss and icat of one model, rounded to one decimal; lms does not "
+        "count. More would give the labels away (docs/release.md, What hidden labels protect)"
+    )

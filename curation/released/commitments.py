@@ -30,7 +30,7 @@ from typing import Annotated, Any
 from pydantic import StringConstraints
 
 from curation.records import GOLDS, Cat, Gold, Id, Kind, Record, SplitName, Text
-from curation.release.contents import Contents, PublishedCat, PublishedOption, SealedCat
+from curation.released.contents import Contents, PublishedCat, PublishedOption, SealedCat
 from curation.text.rules import same_text
 
 Draw = Callable[[int], bytes]

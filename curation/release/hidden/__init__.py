@@ -1,1 +1,0 @@
-"""Hidden gold labels: commitments, and what reveals them."""

@@ -1,0 +1,1 @@
+"""What a released dataset holds, and how its folder is read: ours, or another's."""
