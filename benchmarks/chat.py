@@ -43,12 +43,12 @@ from urllib.parse import urlsplit
 
 import requests
 
+from curation.campaign.source import gold_source
 from curation.files import dump_json, shipped
 from curation.models.chat.prompts import ChatSpec, read_prompts
 from curation.models.scoring import ModelSpec
 from curation.scores.choice.asking import chat_questions
-from curation.steps.scores.models import score_model
-from curation.steps.source import gold_source
+from curation.scores.models import score_model
 
 ROOT = Path(__file__).parents[1]
 MODEL = "chatty"

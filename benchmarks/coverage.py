@@ -580,10 +580,10 @@ def measured_icc(folder: Path) -> dict[str, tuple[float, float]]:
     Args:
         folder: has StereoSet's labelled files and the authors' predictions for them.
     """
+    from curation.campaign.source import read_gold
     from curation.formats.predictions import read_predictions
     from curation.stats.metrics import comparisons
     from curation.stats.power import spread
-    from curation.steps.source import read_gold
 
     cats = read_gold(sorted(folder.glob("dev_intrasentence_*.json")))
     found = {}

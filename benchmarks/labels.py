@@ -66,9 +66,10 @@ def plain_pandas(folder: Path) -> dict[str, float]:
 
 def read_and_filter(folder: Path) -> dict[str, float]:
     """Ours: read and check items and labels, count, decide."""
-    from curation.decisions.filter import count, judge
+    from curation.decisions.filter import judge
     from curation.files import read_records, read_table
     from curation.records import Item, Label
+    from curation.stats.votes import count
 
     start = time.perf_counter()
     labels = read_table([folder / "labels.jsonl"], Label)
@@ -82,9 +83,10 @@ def read_and_filter(folder: Path) -> dict[str, float]:
 def agreement(folder: Path) -> dict[str, float]:
     """Ours: the three measures, two scopes, two classes, with intervals."""
     from curation.decisions.agreement import by_annotator, facts, measured
-    from curation.decisions.filter import count, judge
+    from curation.decisions.filter import judge
     from curation.files import read_records, read_table
     from curation.records import Item, Label, Term
+    from curation.stats.votes import count
 
     labels = read_table([folder / "labels.jsonl"], Label)
     items = read_records(folder / "items.jsonl", Item)

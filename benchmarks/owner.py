@@ -28,12 +28,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 os.environ.setdefault("CURATION_KEYS", tempfile.mkdtemp())
 
+from curation.across import serving  # noqa: E402
 from curation.campaign.store import open_campaign  # noqa: E402
 from curation.records import GOLDS  # noqa: E402
+from curation.rounds import running  # noqa: E402
+from curation.rounds.importing import import_answers  # noqa: E402
 from curation.rounds.platforms.web.forms import WORDS  # noqa: E402
 from curation.rounds.platforms.web.store import Person, Store  # noqa: E402
-from curation.steps.importing import import_answers  # noqa: E402
-from curation.steps.rounds import running, serving  # noqa: E402
 from curation.text.times import timestamp  # noqa: E402
 from support.desk import Desk, word  # noqa: E402
 from support.serving import serving as served  # noqa: E402

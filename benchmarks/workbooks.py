@@ -46,7 +46,7 @@ def pandas_writes(folder: Path, tasks: int) -> float:
 def we_write(folder: Path, tasks: int) -> float:
     """Ours: the table with lists, colours, locks and instructions."""
     from curation.rounds import pages
-    from curation.rounds.tables.workbooks import Row, columns, round_workbook
+    from curation.rounds.workbooks import Row, columns, round_workbook
 
     texts = pages.texts("en", None, study={"institution": "A", "contact": "a@example.invalid"})
     chosen = columns(KIND, texts, consent=VERSION, personal=False)
@@ -69,10 +69,11 @@ def pandas_reads(folder: Path, tasks: int) -> float:
 
 def we_read(folder: Path, tasks: int) -> float:
     """Ours: the sheet of tasks, with every check of its cells."""
-    from curation.rounds.tables.reading import read_rows
+    from curation.formats.rows import read_rows
+    from curation.rounds.answers.rows import columns_of
 
     start = time.perf_counter()
-    rows = list(read_rows(folder / "ours.xlsx"))
+    rows = list(read_rows(folder / "ours.xlsx", None, columns_of))
     assert len(rows) == tasks
     return time.perf_counter() - start
 

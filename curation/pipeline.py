@@ -6,19 +6,21 @@ from curation import status
 from curation.campaign.private import protect
 from curation.campaign.step import MAKERS, Step, last_run, makers, run_steps, with_needs
 from curation.campaign.store import Campaign
+from curation.decisions import steps as decisions
 from curation.files import CurationError
+from curation.measures import steps as measures
 from curation.pages.steps import REPORT, MadePages, pages_step, private_step
 from curation.records import StepRun
-from curation.steps import decisions, measures, terms
-from curation.steps.release import build
-from curation.steps.rounds import fold
-from curation.steps.trust import report
+from curation.release import steps as release
+from curation.rounds import steps as rounds
+from curation.terms import steps as terms
+from curation.trust import steps as trust
 from curation.work.reporter import QUIET, Reporter
 
 _BEFORE_PAGES = (
     terms.select,
-    fold.answers,
-    fold.item_pitfalls,
+    rounds.answers,
+    rounds.item_pitfalls,
     decisions.filter,
     decisions.agreement,
     decisions.split,
@@ -26,13 +28,13 @@ _BEFORE_PAGES = (
     measures.sentiment,
     measures.keywords,
     measures.pitfalls,
-    report.trust,
-    build.release,
+    trust.trust,
+    release.release,
 )
 PAGES = pages_step(_BEFORE_PAGES)
 PRIVATE_PAGES = private_step(_BEFORE_PAGES)
 STEPS: tuple[Step, ...] = (*_BEFORE_PAGES, PAGES)
-ON_DEMAND: tuple[Step, ...] = (build.anonymous, PRIVATE_PAGES)
+ON_DEMAND: tuple[Step, ...] = (release.anonymous, PRIVATE_PAGES)
 """The steps that only a command of their own runs.
 
 If a person leaves, the folder of such a step is deleted, unless the step is lasting.
@@ -73,7 +75,7 @@ def made_steps(campaign: Campaign) -> list[Step]:
 
     Steps that another of these steps needs are left out. Items and labels are always covered.
     """
-    made = [fold.answers, *(s for s in STEPS if not s.fixed and last_run(campaign, s))]
+    made = [rounds.answers, *(s for s in STEPS if not s.fixed and last_run(campaign, s))]
     needed = {other for step in made for other in with_needs(step)[:-1]}
     return [step for step in STEPS if step in {*made} - needed]
 

@@ -4,20 +4,20 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from curation.campaign.counted import votes_of
 from curation.campaign.datasets import CATS
 from curation.campaign.step import Step, changed, current, last_run, missing_packages, with_needs
 from curation.campaign.store import Campaign
 from curation.checks.codes import PITFALLS
+from curation.decisions.steps import about_published_golds, about_suspects
 from curation.files import CurationError, read_json
 from curation.records import Fields, Item, StepRun
+from curation.release import versions
+from curation.rounds import round_files, round_status
 from curation.rounds.progress import Progress
+from curation.rounds.round_status import RoundStatus
 from curation.scores.run_folder import COMPARISONS, SCORES, check_about
-from curation.steps import read
-from curation.steps.decisions import about_published_golds, about_suspects
-from curation.steps.release import versions
-from curation.steps.rounds import round_files, round_status
-from curation.steps.rounds.round_status import RoundStatus
-from curation.steps.terms import (
+from curation.terms.steps import (
     EDITS,
     domains_without_terms,
     edit_problems,
@@ -25,12 +25,12 @@ from curation.steps.terms import (
     items_that_need_old_texts,
     no_terms,
 )
-from curation.steps.trust.files import run_files
 from curation.text.rules import decide
 from curation.text.wording import amount, some
+from curation.trust.runs.files import run_files
 
 if TYPE_CHECKING:
-    from curation.steps.trust.measuring import RunState
+    from curation.trust.runs.measuring import RunState
 
 
 IMPORTS = "curation import answers FILE, or curation import stereoset FILE"
@@ -204,7 +204,7 @@ def _measure_runs(campaign: Campaign) -> "list[RunState]":
     """The runs of bias measures."""
     if not run_files(campaign):
         return []
-    from curation.steps.trust.measuring import measure_runs
+    from curation.trust.runs.measuring import measure_runs
 
     return measure_runs(campaign)
 
@@ -520,7 +520,7 @@ def _before_decisions(campaign: Campaign, counts: Mapping[str, int]) -> str:
         return f"{plan} (from the pilot); then {round_status.WRITING}"
     if not real:
         return "curation rounds open validation --name pilot-validation"
-    votes = read.votes(campaign, items)
+    votes = votes_of(campaign, items)
     outcomes = (decide(votes[i.id], needed=settings.needed, of=settings.of) for i in real)
     if any(outcome.reason != "too_few_labels" for outcome in outcomes):
         return ""

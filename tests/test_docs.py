@@ -309,7 +309,12 @@ DEFINED = {
 
 
 # What the guides name as examples of what you add.
-EXAMPLES = {"curation/audit/", "curation/cli/audit.py", "curation/steps/audit.py", "tests/audit/"}
+EXAMPLES = {
+    "curation/audit/",
+    "curation/audit/commands.py",
+    "curation/audit/steps.py",
+    "tests/audit/",
+}
 
 
 def packages() -> set[str]:
@@ -322,8 +327,8 @@ def missing_names(text: str) -> Iterator[tuple[int, str]]:
     """Modules, packages and functions that a guide names and that are not there, by line.
 
     In backticks, ``campaign/step.py`` is a module under curation/ or a file of the project,
-    ``steps/`` is a folder there, and ``run_steps()`` a function. ``3-decisions/`` is in a campaign,
-    and ``test_STEP.py`` is an example.
+    ``rounds/`` is a folder there, and ``run_steps()`` a function. ``3-decisions/`` is in a
+    campaign, and ``test_STEP.py`` is an example.
     """
     for number, line in enumerate(text.split("\n"), 1):
         for name in re.findall(r"`([a-z][a-z_0-9./-]*(?:/|\.py)|\w+\(\))`", line):

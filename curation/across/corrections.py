@@ -4,18 +4,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from curation.across.people import cats_of, count_all
+from curation.campaign.counted import votes_of
 from curation.campaign.step import run_steps
 from curation.campaign.store import Campaign
 from curation.files import CurationError
 from curation.pipeline import made_steps, recompute
 from curation.records import GOLD_COLUMNS, Association, Correction, Fields, Item
-from curation.rounds import people, plan
+from curation.release import versions
+from curation.rounds import people, plan, raw_answers, round_files, round_status
 from curation.rounds.answers.parsed import LONGEST_TEXT
-from curation.steps import read
-from curation.steps.release import versions
-from curation.steps.rounds import round_files, round_status
-from curation.steps.rounds.fold import answers, folded_answers
-from curation.steps.rounds.running import open_round
+from curation.rounds.running import open_round
+from curation.rounds.steps import answers, folded_answers
 from curation.text.item_form import read_blank
 from curation.text.rules import stable_id
 from curation.text.times import now
@@ -99,7 +98,7 @@ def correct_item(
         CurationError: there is no such item, its term is not kept any more, it has no such text,
             the item would be refused with the new one, or the raw answers or the key are not here.
     """
-    if not read.raw_is_here(campaign):
+    if not raw_answers.raw_is_here(campaign):
         raise CurationError(
             f"{campaign.folder('rounds')}: the raw answers are not here, and items are computed "
             "from them",
@@ -220,7 +219,7 @@ def _ask_again(campaign: Campaign, id: str, reporter: Reporter) -> list[str]:
     """Put a changed item into the open rounds of validation that have it; gives their names."""
     items, names = campaign.items, list[str]()
     item = next(each for each in items if each.id == id)
-    lacks = max(campaign.settings.decisions.of - sum(v) for v in read.votes(campaign, items)[id])
+    lacks = max(campaign.settings.decisions.of - sum(v) for v in votes_of(campaign, items)[id])
     for round in campaign.rounds:
         if round.kind != "validation" or round.state != "open" or lacks < 1:
             continue

@@ -10,11 +10,10 @@ from curation.campaign.settings import PeopleSettings
 from curation.campaign.store import Campaign
 from curation.formats.requirements import described
 from curation.records import KINDS, Requirements, Round, RoundKind
-from curation.rounds import pages
-from curation.steps.release.statement import read_statement
-from curation.steps.release.versions import version_names
-from curation.steps.rounds import round_status
-from curation.steps.rounds.crowd import pace
+from curation.release.statement import read_statement
+from curation.release.versions import version_names
+from curation.rounds import pages, round_status
+from curation.rounds.crowd import pace
 from curation.text.rules import WORK, grouped
 
 USUAL: tuple[RoundKind, ...] = ("review", *KINDS, "validation")

@@ -12,16 +12,14 @@ from curation.files import CurationError, dump_json, dump_line, read_json, refus
 from curation.formats.table_words import Words
 from curation.pipeline import ON_DEMAND, PAGES, STEPS, made_steps, recompute
 from curation.records import Fields, Manifest, Standing, Task
-from curation.rounds import people
+from curation.release import versions
+from curation.rounds import people, raw_answers, round_files
 from curation.rounds.answers import archive
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.rows import column, file_row, text_of
-from curation.steps import read
-from curation.steps.release import versions
-from curation.steps.rounds import round_files
-from curation.steps.rounds.fold import answers
-from curation.steps.rounds.quality import about_removed
-from curation.steps.rounds.round_status import open_platform
+from curation.rounds.round_status import open_platform
+from curation.rounds.steps import answers
+from curation.rounds.work_quality import about_removed
 from curation.text.times import now
 from curation.work.reporter import QUIET, Reporter
 
@@ -49,7 +47,7 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
     manifest = campaign.manifest(campaign.folder("rounds"))
     # Before the first archive changes: the results of the step answers are no longer up to date,
     # and segments will have another content.
-    known = campaign[read.KNOWN_SEGMENTS]
+    known = campaign[raw_answers.KNOWN_SEGMENTS]
     content_open = dict.fromkeys(known, "")
     with writing(campaign.folder("rounds") / SEGMENTS) as file:
         file.write(dump_json(content_open))

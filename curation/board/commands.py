@@ -37,7 +37,7 @@ Day = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"])]
 _NAMED = 3  # files that a line names
 
 
-app = command_group("A leaderboard that is a folder of files.")
+app = command_group()
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,15 @@ from curation.board.log import Compared, Rechecked, Scored, rows_of
 from curation.board.opening import refused
 from curation.board.sample import compare, size
 from curation.board.submission import SubmissionError, read_file, read_submission
+from curation.campaign.source import Source
 from curation.campaign.store import Campaign
 from curation.campaign.versions import gold_file
 from curation.catsets.stereoset import read_cats
 from curation.files import dump_json, read_json, read_records, writing
 from curation.models.scoring import ModelSpec
 from curation.records import Fields, Score
+from curation.scores.models import score_model
 from curation.scores.run_folder import SCORES
-from curation.steps.scores.models import score_model
-from curation.steps.source import Source
 from curation.text.wording import some
 from curation.work.reporter import QUIET, Reporter
 

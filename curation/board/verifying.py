@@ -23,12 +23,12 @@ from curation.files import CurationError, digest, read_bytes, read_records, read
 from curation.formats.tables import read_json_lines
 from curation.formats.toml_files import shipped_table
 from curation.records import Cat, Score
+from curation.release.versions import read_sums
 from curation.released import commitments
 from curation.released.contents import REVEAL, SUMS
 from curation.scores.boards import comparisons
 from curation.scores.runs import Run, read_outcomes
 from curation.stats.metrics import results
-from curation.steps.release.versions import read_sums
 from curation.text.wording import some
 from curation.version import __version__
 

@@ -185,3 +185,17 @@ DECISIONS = in_file("decisions", "decisions.jsonl", Decision)
 CATS = in_file("decisions", "cats.jsonl", Cat)
 STANDING = in_file("rounds", "standing.jsonl", Standing)
 CORRECTIONS = in_file("rounds", "corrections.jsonl", Correction)
+
+
+def run_files(campaign: "Campaign") -> list[Path]:
+    """Every score run's description, scores, comparisons and refusals."""
+    names = ("run.json", "scores.jsonl", "comparisons.jsonl", "rejected.jsonl")
+    return [
+        path for name in names for path in sorted(campaign.folder("scores").glob(f"*/*/{name}"))
+    ]
+
+
+SCORES: Dataset[tuple[Path, ...]] = Dataset(
+    "score runs", run_files, lambda campaign: tuple(run_files(campaign))
+)
+"""The files of score runs that steps read."""

@@ -8,10 +8,7 @@ from pydantic import StringConstraints
 
 from curation.campaign.dataset import Dataset, in_file
 from curation.campaign.store import Campaign
-from curation.files import (
-    CurationError,
-    read_bytes,
-)
+from curation.files import CurationError, read_bytes
 from curation.formats.tables import read_json_lines
 from curation.records import Id, Record
 from curation.released.commitments import HiddenGold

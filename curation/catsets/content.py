@@ -12,14 +12,7 @@ import orjson
 
 from curation.catsets.entries import Part, Row, is_by_label, plain, resolve
 from curation.files import CurationError, decoded, parsed_json
-from curation.formats.packed import (
-    PARQUET,
-    PARQUET_FILE,
-    PICKLE,
-    kind_of,
-    read_head,
-    read_unpacked,
-)
+from curation.formats.packed import PARQUET, PARQUET_FILE, PICKLE, kind_of, read_head, read_unpacked
 from curation.formats.parquet import read_parquet
 from curation.formats.tables import find_header, read_csv, read_json_lines
 from curation.formats.toml_files import shipped_table

@@ -1,7 +1,7 @@
 """The command line: one command group per stage, in pipeline order.
 
-Commands hold options, tables and prompts; the work is in ``curation.steps``. Stages are imported
-when a command needs them, so that ``curation --help`` answers at once.
+Commands hold options, tables and prompts; the work is done by their stage. What takes long to load
+is imported when a command needs it, so that ``curation --help`` answers at once.
 """
 
 import errno
@@ -9,63 +9,150 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Iterator, MutableMapping
+from copy import copy
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from curation.board import commands as board
-from curation.cli import (
-    decisions,
-    demo,
-    importing,
-    measures,
-    pages,
-    release,
-    rounds,
-    scores,
-    start,
-    terms,
-    trust,
-)
 from curation.files import CurationError
 from curation.terminal import console
 from curation.terminal.options import Commands
 from curation.text.addresses import hide_secrets
 from curation.version import __version__
 
-# Commands and groups of commands, in the order in which ``curation --help`` shows them.
-COMMANDS: dict[str, typer.Typer | Callable[..., None]] = {
-    "init": start.init,
-    "terms": terms.app,
-    "rounds": rounds.app,
-    "import": importing.app,
-    "decisions": decisions.app,
-    "measures": measures.app,
-    "scores": scores.app,
-    "trust": trust.app,
-    "release": release.app,
-    "pages": pages.app,
-    "board": board.app,
-    "status": start.status,
-    "run": start.run,
-    "demo": demo.demo,
+COMMANDS: dict[str, tuple[str, str]] = {
+    "init": (
+        "curation.cli.start",
+        "Start a campaign: a folder with a commented campaign.toml.",
+    ),
+    "terms": (
+        "curation.terms.commands",
+        "Find target terms. Query Wikidata or scan its dump, name your word lists in "
+        "campaign.toml, then select.\n\nWrite manual edits into 1-terms/edits.csv: keep, merge, "
+        "drop, rename, add.",
+    ),
+    "rounds": (
+        "curation.cli.rounds",
+        "Collect answers in rounds: people review terms, write items and label them. Rounds run "
+        "on our own pages, on Label Studio, or on any platform that imports and exports tables. "
+        "See docs/rounds.md.",
+    ),
+    "import": (
+        "curation.rounds.commands.importing",
+        "Import data: datasets like StereoSet, or tables of answers from another platform.",
+    ),
+    "decisions": (
+        "curation.decisions.commands",
+        "Decide which items become CATs, report how far annotators agree, split by term.",
+    ),
+    "measures": (
+        "curation.measures.commands",
+        "Measure what was collected: statistics, sentiment, keywords, pitfalls.",
+    ),
+    "scores": (
+        "curation.scores.commands.group",
+        "Score models on a benchmark: lms, ss, icat.",
+    ),
+    "trust": (
+        "curation.trust.commands",
+        "Measure bias towards groups, and report what is known about whether it may be trusted.\n\n"
+        "Name your groups in [groups.NAME] of campaign.toml. Each measure writes a run to "
+        "6-trust/runs/. «curation trust report» then tests measures, the dataset and scores "
+        "against one criterion after another.",
+    ),
+    "release": (
+        "curation.release.commands",
+        "Build the folder that is published.",
+    ),
+    "pages": (
+        "curation.cli.pages",
+        "The report: pages that everybody can read.",
+    ),
+    "board": (
+        "curation.board.commands",
+        "A leaderboard that is a folder of files.",
+    ),
+    "status": (
+        "curation.cli.start",
+        "Show the state of the campaign, and what to do next.",
+    ),
+    "run": (
+        "curation.cli.start",
+        "Run all steps that need neither annotators nor Wikidata; skip those that are up to date.",
+    ),
+    "demo": (
+        "curation.cli.demo",
+        "Run the whole pipeline on an example campaign: invented, mild answers with real flaws.",
+    ),
 }
+"""The module of each command or group of commands, and its help, in the order of ``--help``."""
 
 
-class InOrder(TyperGroup):
-    """Commands in the order in which a campaign uses them."""
+@cache
+def module_of(name: str) -> Any:
+    """The module of a command or group; with it, all steps are known."""
+    import_module("curation.pipeline")
+    return import_module(COMMANDS[name][0])
+
+
+@cache
+def _command(name: str) -> Any:
+    module, group = module_of(name), Commands(rich_markup_mode="markdown")
+    if hasattr(module, "app"):
+        group.add_typer(module.app, name=name, help=COMMANDS[name][1])
+    else:
+        group.command(name)(getattr(module, name))
+    return typer.main.get_group(group).commands[name]
+
+
+class _Loaded(MutableMapping[str, Any]):
+    """The commands by name; each is imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        return _command(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        raise TypeError("commands are listed in COMMANDS")
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("commands are listed in COMMANDS")
+
+
+class Application(TyperGroup):
+    """All commands in the order in which a campaign uses them. ``--help`` imports none of them."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands: Any = _Loaded()
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """The commands' names, for ``--help``."""
-        return sorted(super().list_commands(ctx), key=list(COMMANDS).index)
+        return list(COMMANDS)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help from ``COMMANDS``."""
+        shown = copy(self)
+        texts = {name: TyperCommand(name, help=help) for name, (_, help) in COMMANDS.items()}
+        shown.commands = texts
+        TyperGroup.format_help(shown, ctx, formatter)
 
 
 app = Commands(
     name="curation",
-    cls=InOrder,
+    cls=Application,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -94,13 +181,6 @@ def _root(
     ] = False,
 ) -> None:
     pass
-
-
-for name, command in COMMANDS.items():
-    if isinstance(command, typer.Typer):
-        app.add_typer(command, name=name)
-    else:
-        app.command(name)(command)
 
 
 def main() -> None:

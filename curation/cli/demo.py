@@ -10,15 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
+from curation.across import serving
+from curation.across.commands.people import exclude, withdraw
 from curation.campaign.settings import Settings, read_settings
+from curation.campaign.source import open_source
 from curation.campaign.store import Campaign, create_campaign, open_campaign
 from curation.catsets.stereoset import read_cats
-from curation.cli import measures, pages, rounds, trust
-from curation.cli.decisions import agreement, filter_, split
-from curation.cli.release import build
-from curation.cli.scores import baselines, compare, predictions
-from curation.cli.scoring import models
-from curation.cli.terms import explain, scan, select
+from curation.cli import pages
+from curation.decisions.commands import agreement, filter_, split
 from curation.files import (
     CurationError,
     dump_json,
@@ -29,20 +28,26 @@ from curation.files import (
     writing,
 )
 from curation.formats.tables import csv_text
+from curation.measures import commands as measures
 from curation.pages.steps import REPORT
 from curation.records import GOLD_COLUMNS, KINDS, Fields
-from curation.steps.importing import import_answers
-from curation.steps.release import statement
-from curation.steps.release.versions import blocked
-from curation.steps.release.versions import folder as folder_of
-from curation.steps.rounds import serving
-from curation.steps.rounds.running import open_round
-from curation.steps.source import open_source
+from curation.release import statement
+from curation.release.commands import build
+from curation.release.versions import blocked
+from curation.release.versions import folder as folder_of
+from curation.rounds.commands import rounds
+from curation.rounds.commands.tables import export, import_
+from curation.rounds.importing import import_answers
+from curation.rounds.running import open_round
+from curation.scores.commands.group import baselines, compare, predictions
+from curation.scores.commands.models import models
 from curation.terminal import console
 from curation.terminal.options import Count
+from curation.terms.commands import explain, scan, select
 from curation.text.item_form import fill
 from curation.text.rules import WORK, grouped
 from curation.text.wording import amount
+from curation.trust import commands as trust
 
 ANSWERED = "validate-2-answered.csv"
 
@@ -62,7 +67,7 @@ def demo(
         web: Open rounds on web pages, print links to them, and serve them.
         port: With --web: the port of the pages.
     """
-    from curation.cli.importing import answers, stereoset
+    from curation.rounds.commands.importing import answers, stereoset
 
     example = shipped("data", "example")
     folder = folder or Path("curation-demo-web" if web else "curation-demo")
@@ -100,8 +105,8 @@ def demo(
     step("decisions filter", filter_, folder)
     step("decisions agreement", agreement, folder)
     why = {"reason": "says the same of everything"}
-    step("rounds exclude validator-77 --reason …", rounds.exclude, "validator-77", folder, **why)
-    step("rounds withdraw writer-13 --yes", rounds.withdraw, "writer-13", folder, yes=True)
+    step("rounds exclude validator-77 --reason …", exclude, "validator-77", folder, **why)
+    step("rounds withdraw writer-13 --yes", withdraw, "writer-13", folder, yes=True)
     step("decisions split", split, folder)
     cats = measures.ChosenCats(campaign=folder)
     step("measures statistics", measures.statistics, cats)
@@ -265,10 +270,10 @@ def _rounds(step: Steps, folder: Path, answers: Path) -> None:
     step(
         "rounds open intrasentence --name write-2 …", rounds.open_, "intrasentence", folder, **made
     )
-    step(f"rounds export write-2 --to {tasks}", rounds.export, "write-2", folder, to=tasks, **csv)
+    step(f"rounds export write-2 --to {tasks}", export, "write-2", folder, to=tasks, **csv)
     version = open_campaign(folder).round("write-2").consent
     filled = _written(tasks / "write-2.csv", answers / "writing.csv", version)
-    step(f"rounds import write-2 {filled.name}", rounds.import_, "write-2", filled, folder)
+    step(f"rounds import write-2 {filled.name}", import_, "write-2", filled, folder)
     step("rounds close write-2", rounds.close, "write-2", folder)
     made = {"name": "validate-2", "platform_": "files", "of": ["write-2"]}
     step("rounds open validation --name validate-2 …", rounds.open_, "validation", folder, **made)
@@ -276,11 +281,9 @@ def _rounds(step: Steps, folder: Path, answers: Path) -> None:
         if wave == "wave-2":
             step("rounds top-up validate-2", rounds.top_up, "validate-2", folder)
         to = tasks / wave
-        step(
-            f"rounds export validate-2 --to {to}", rounds.export, "validate-2", folder, to=to, **csv
-        )
+        step(f"rounds export validate-2 --to {to}", export, "validate-2", folder, to=to, **csv)
         filled = _labelled(tasks, wave, answers / "labels.csv", version)
-        step(f"rounds import validate-2 {wave}", rounds.import_, "validate-2", filled, folder)
+        step(f"rounds import validate-2 {wave}", import_, "validate-2", filled, folder)
     step("rounds status", rounds.status, None, folder)
     step("rounds close validate-2", rounds.close, "validate-2", folder)
 
@@ -321,7 +324,7 @@ def _labelled(tasks: Path, wave: str, answers: Path, version: str) -> Path:
 
 
 def _read(path: Path) -> list[dict[str, str]]:
-    from curation.rounds.tables.reading import read_rows
+    from curation.formats.rows import read_rows
 
     return [row for _, row in read_rows(path)]
 

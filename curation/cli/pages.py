@@ -9,7 +9,7 @@ from curation.terminal import console
 from curation.terminal.options import Where, command_group
 from curation.text.wording import amount
 
-app = command_group("The report: pages that everybody can read.")
+app = command_group()
 
 
 @app.command()

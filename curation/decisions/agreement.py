@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 import pandas as pd
 
-from curation.decisions.filter import Counted
 from curation.records import GOLDS, VALUES, Decision, Fields, Item, Term
 from curation.stats.agreement import MEASURES, Counts, by_cat, coefficient, contributions, interval
 from curation.stats.intervals import Interval
+from curation.stats.votes import Counted
 from curation.text.rules import chance_of_agreement
 from curation.text.wording import amount
 

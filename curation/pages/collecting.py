@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from curation.campaign.datasets import FLAGS
+from curation.campaign.datasets import FLAGS, run_files
 from curation.campaign.history import History, texts_of
+from curation.campaign.source import Source, campaign_source
 from curation.campaign.step import Out, Step, last_run
 from curation.campaign.store import Campaign
 from curation.campaign.versions import earlier
@@ -22,11 +23,9 @@ from curation.files import read_json
 from curation.formats.table_words import FIRST, Sections, nearest, read_shipped
 from curation.pages import made, scores, state, summary, terms
 from curation.records import Cat
+from curation.release import versions
 from curation.released.contents import FACTS, published
 from curation.status import NOT_YET, UP_TO_DATE, Status
-from curation.steps.read import run_files
-from curation.steps.release import versions
-from curation.steps.source import Source, campaign_source
 from curation.work.reporter import Reporter
 
 if TYPE_CHECKING:

@@ -9,15 +9,15 @@ from typing import Any
 from curation.campaign.step import last_run
 from curation.campaign.store import Campaign
 from curation.checks.codes import PITFALLS
+from curation.decisions import steps as decisions
 from curation.files import read_json, read_text
 from curation.formats.tables import read_csv
 from curation.reasons import REASONS
 from curation.records import KINDS, Rejection
+from curation.release import versions
 from curation.released.contents import SPLITS
+from curation.rounds import round_files
 from curation.rounds.progress import NOT_SHOWN
-from curation.steps import decisions
-from curation.steps.release import versions
-from curation.steps.rounds import round_files
 
 IMPORTED = "imported"  # the kind of a round that was not opened here
 SHOWN = 4  # the parts of a stage that are shown beside all others together

@@ -14,8 +14,8 @@ from curation.scores.run_folder import has_runs, read_run
 from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
+    from curation.campaign.source import Source
     from curation.scores.groups import Comparison, Difference, Ranking
-    from curation.steps.source import Source
 
 LEAST_P = 0.001  # a smaller p is shown as smaller than this
 ALPHA = 0.05  # a difference holds if its p is not above this, after Holm's correction
@@ -36,8 +36,8 @@ def numbers(source: "Source", reporter: Reporter = QUIET) -> dict[str, Any]:
         ``published``: what ``curation scores published --json`` has, if the CATs are StereoSet's
         and a run is of a printed model. A part that is not there is missing.
     """
+    from curation.scores.comparing import compare
     from curation.scores.tables import rounded
-    from curation.steps.scores.compare import compare
 
     if not source.cats:
         return {}
@@ -164,7 +164,7 @@ def _pairs(rows: Sequence["Difference"], models: Sequence[str]) -> list[Fields]:
 
 def _baselines(source: "Source", reporter: Reporter) -> Fields:
     """The baselines, each with ``label``, and how often one of them is ``beyond`` chance."""
-    from curation.steps.scores.runs import baselines
+    from curation.scores.results import baselines
 
     found = baselines(source, overall=True, reporter=reporter)
     beyond = sum(len(row.get("beyond_chance", ())) for row in found)
@@ -176,9 +176,9 @@ def _published(source: "Source") -> Fields | None:
     """Runs beside the papers' printed rows; None if the CATs or models are not the papers'."""
     from curation.scores.flags import MARKS
     from curation.scores.published import by_split, choose, printed_name
+    from curation.scores.results import beside_printed
     from curation.scores.runs import Run, model_of
     from curation.stats.metrics import BOTH
-    from curation.steps.scores.runs import beside_printed
 
     known = {path: read_run(path) for path in source.scores.glob("*/*/")}
     runs = (Run(model_of(at, about), at.name, "", {}, about) for at, about in known.items())

@@ -8,10 +8,10 @@ import orjson
 from curation.campaign.step import Step
 from curation.campaign.store import Campaign
 from curation.files import read_json
+from curation.release.statement import read_statement
 from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys
 from curation.rounds import people
 from curation.status import UP_TO_DATE, Status, read_status
-from curation.steps.release.statement import read_statement
 
 _WITHOUT_LABELS = ("select", "answers")
 """The steps whose counts depend on nobody's labels."""
@@ -90,7 +90,7 @@ def statement(campaign: Campaign) -> dict[str, Any]:
         section, question and text; ``open`` with the open questions of the data statement, and
         ``attest`` with those of the trust report.
     """
-    from curation.steps.release.collecting import warning
+    from curation.release.collecting import warning
     from curation.trust.protocol.attested import questions
 
     said = read_statement(campaign)

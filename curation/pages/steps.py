@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from curation.campaign.dataset import Dataset
 from curation.campaign.manifest import MANIFEST, Results, digests, read_manifest, run_step
+from curation.campaign.source import open_source
 from curation.campaign.step import Out, Step
 from curation.campaign.store import FOLDERS, Campaign
 from curation.files import CurationError, refuse_links
 from curation.pages import collecting
 from curation.pages.collecting import Collected
 from curation.status import Status
-from curation.steps.source import open_source
 from curation.work.reporter import QUIET, Reporter
 
 REPORT, STEP = "report.html", "pages"

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from curation.campaign.source import Source
 from curation.status import UP_TO_DATE
-from curation.steps.source import Source
 
 _NORMAL = 1.96  # the quantile of an interval of 95 per cent
 _EVEN = 50.0  # per cent: the ss of a model that prefers neither

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from curation.campaign.source import Source
 from curation.campaign.store import Campaign
 from curation.files import CurationError, read_text
 from curation.pages.sourced import Sourced, pairs
 from curation.records import GOLDS, Cat, Fields
-from curation.steps.source import Source
 from curation.text.rules import stable_id
 from curation.work.reporter import QUIET, Reporter
 
@@ -89,7 +89,7 @@ def numbers(source: Source, reporter: Reporter = QUIET, *, private: bool) -> Fie
         the stereotype (s) or the anti-stereotype (a) likelier, or tied (t), and whether it found
         the unrelated association as likely as one of these (u) or not (m); «-» if it has no score.
     """
-    from curation.steps.scores.compare import read_agreement
+    from curation.scores.comparing import read_agreement
 
     votes, agreement = _votes(source), read_agreement(source) if source.cats else {}
     meant = _intents(source.campaign) if private and source.campaign else {}
@@ -145,8 +145,8 @@ def _intents(campaign: Campaign) -> dict[str, str | None]:
 
 
 def _runs(source: Source, reporter: Reporter) -> "Sequence[Run]":
+    from curation.scores.results import current_runs, read_runs
     from curation.scores.run_folder import has_runs
-    from curation.steps.scores.runs import current_runs, read_runs
 
     if not has_runs(source.scores):
         return []

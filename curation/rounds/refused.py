@@ -10,7 +10,7 @@ from curation.rounds.answers import forms
 from curation.rounds.answers.forms import FIELDS, LABELS
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import file_row, flag_words, text_of, unread
-from curation.rounds.tables.workbooks import Column, Row, columns, task_row
+from curation.rounds.workbooks import Column, Row, columns, task_row
 from curation.text.rules import Caps
 
 REPAIRABLE = (

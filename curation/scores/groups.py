@@ -404,7 +404,7 @@ class Comparison(NamedTuple):
         groups: of ``compare_group``.
         mechanisms, shifts, model_terms: of ``mechanisms``, ``shifts`` and ``terms_of``.
         flagged: of ``compare.without_flagged``: without CATs that validators flagged.
-        answers: of ``steps.scores.compare.read_answers``: of all chat models, also of those without
+        answers: of ``comparing.read_answers``: of all chat models, also of those without
             a score. If no run has a score, only these are there.
     """
 

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from curation.files import CurationError
-from curation.records import Cat, Fields
+from curation.catsets.tiers import tier_text
+from curation.records import Fields
 from curation.scores.flags import LATEX, marked, notes
 from curation.scores.groups import Comparison, Ranking
 from curation.scores.sizes import SIZES, size_text
@@ -143,41 +143,6 @@ def rule_text(result: Mapping[str, Any], kind: str = BOTH) -> str:
     return ", ".join(dict.fromkeys(shown))
 
 
-def of_tier(cats: Sequence[Cat], tier: int | None) -> tuple[list[Cat], int]:
-    """The CATs of a tier or above (ACL footnote 2: a stricter set has four or more agree).
-
-    Args:
-        cats: the CATs.
-        tier: the lowest tier; None keeps all CATs.
-
-    Returns:
-        The CATs, and how many are left out because their votes are not known.
-
-    Raises:
-        CurationError: no CAT is of that tier or above.
-    """
-    if tier is None:
-        return list(cats), 0
-    kept = [cat for cat in cats if cat.tier is not None and cat.tier >= tier]
-    unknown = sum(cat.tier is None for cat in cats)
-    if not kept:
-        raise CurationError(
-            f"no CAT of {len(cats):,} has tier {tier} or more"
-            + (f"; the votes of {unknown} are not known" if unknown else ""),
-            "give a lower --tier, or leave it out",
-        )
-    return kept, unknown
-
-
-def tier_text(tier: int | None) -> str:
-    """The tier in titles and captions, or "".
-
-    >>> tier_text(4), tier_text(None)
-    ('CATs of tier 4 or more', '')
-    """
-    return "" if tier is None else f"CATs of tier {tier} or more"
-
-
 FEW, WIDE = "*", r"\textasciitilde{}"
 _ESCAPES = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -194,7 +159,7 @@ def latex_report(report: Comparison, *, intervals: bool) -> str:
     """All LaTeX tables of a comparison: one per group, and one per run of ``model_terms``.
 
     Args:
-        report: of ``steps.scores.compare.compare``.
+        report: of ``comparing.compare``.
         intervals: whether each value's interval is printed below it.
     """
     runs = {result["run"]: result for result in report.runs}
@@ -239,7 +204,7 @@ def latex_baselines(
     """A LaTeX table of the baselines that score both kinds, with the columns of ``latex``.
 
     Args:
-        results: of ``steps.scores.runs.baselines``.
+        results: of ``results.baselines``.
         split: the name of the CATs, for the caption.
         tier: the lowest tier of the CATs, for the caption.
         ties: how ties count, for the caption.

@@ -165,9 +165,9 @@ TieRule = Literal["half", "official"]
 Split = Literal["test", "dev", "all"]
 
 
-def command_group(help: str) -> Commands:
+def command_group() -> Commands:
     """A group of commands, without commands yet; without a command it shows its help."""
-    return Commands(no_args_is_help=True, rich_markup_mode="markdown", help=help)
+    return Commands(no_args_is_help=True, rich_markup_mode="markdown")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Where warnings, notes and progress go."""
+"""Who is told of warnings, notes and progress."""
 
 import sys
 import warnings

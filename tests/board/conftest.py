@@ -56,4 +56,4 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(numbers, "budget", larger)
     monkeypatch.setattr(numbers, "ROW_GAIN", numbers.ROW_GAIN * 1000**0.5)
-    monkeypatch.setattr("curation.steps.release.hidden.ONE", 1)
+    monkeypatch.setattr("curation.release.hiding.ONE", 1)

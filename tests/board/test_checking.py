@@ -19,7 +19,7 @@ from curation.board.log import Refused
 from support.commands import run, well
 from support.hosting import Hosted, host, submission, submit
 
-WORKFLOW = Path(curation.__file__).parent / "pages" / "board" / "templates" / "check.yml"
+WORKFLOW = Path(curation.__file__).parent / "board" / "templates" / "check.yml"
 
 
 @pytest.fixture

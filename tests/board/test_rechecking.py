@@ -22,8 +22,8 @@ from curation.files import CurationError, read_records
 from curation.models import tiny
 from curation.models.scoring import ModelSpec, identify
 from curation.records import Cat, Score
+from curation.scores.models import ScoredModel
 from curation.scores.running import job, score_cats
-from curation.steps.scores.models import ScoredModel
 from support import commands
 from support.hosting import BOARD_ID, TODAY, Hosted, host, submission, submit
 from support.strike import KilledError

@@ -130,7 +130,7 @@ def test_a_sealed_test_set_is_closed_and_the_next_one_opened(
 def test_hidden_labels_are_revealed(read_by_all: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
     own = read_by_all
     # Neither values about the first test set nor its few CATs count for the second one.
-    monkeypatch.setattr("curation.steps.release.hidden.ONE", numbers.ONE)
+    monkeypatch.setattr("curation.release.hiding.ONE", numbers.ONE)
     value = numbers.GivenOut(version="0.1.0", cats="0" * 64, name="model m", value="60")
     (own.desk.releases / "given-out.jsonl").write_bytes(dump_line(value))
     done = json.loads(own.does("--release", "0.2.0", "--json"))

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from curation.campaign.source import gold_source
 from curation.campaign.store import Campaign
-from curation.steps.importing import import_stereoset
-from curation.steps.source import gold_source
+from curation.rounds.importing import import_stereoset
 from support import catsets
 from support.catsets import LAYOUTS, items, mapping
 

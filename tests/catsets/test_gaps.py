@@ -11,7 +11,7 @@ from curation.catsets.reading import read_dataset
 from curation.catsets.stereoset import read_cats
 from curation.files import read_records
 from curation.records import Rejection
-from curation.steps.importing import import_stereoset
+from curation.rounds.importing import import_stereoset
 from support import catsets
 from support.catsets import Json
 from support.expected import fails

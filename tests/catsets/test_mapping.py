@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from curation.campaign.source import gold_source
 from curation.catsets.mapping import MappingFile, read_mapping
 from curation.catsets.reading import read_dataset
 from curation.catsets.stereoset import read_cat_entries, read_cats, read_entries, read_gold_file
-from curation.steps.scores.compare import read_agreement
-from curation.steps.source import gold_source
+from curation.scores.comparing import read_agreement
 from support import catsets
 from support.catsets import items, mapping
 from support.expected import fails

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from curation.steps.scores.models import score_model
-from curation.steps.source import open_source
+from curation.campaign.source import open_source
+from curation.scores.models import score_model
 from curation.work.reporter import QUIET
 from support import talkers
 from support.cats import intra

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from curation.cli.score_tables import show_answers, show_report
 from curation.files import CurationError, dump_json
 from curation.models.chat.reading import Reading
 from curation.records import PAIRS, Cat, Pair
 from curation.scores.choice.asking import Asked
 from curation.scores.choice.report import Limits, choice_report
-from curation.steps.scores.compare import read_answers
+from curation.scores.commands.tables import show_answers, show_report
+from curation.scores.comparing import read_answers
 from support.answered import REFUSED, Answer, asked, first, made_up, none, prefers
 from support.scored import CATS, refused, told
 

@@ -440,7 +440,7 @@ def test_results_into_a_closed_folder(forked: Any, stages: Stages, public: Path)
 HOLD = """
 import sys, time
 from pathlib import Path
-from curation.campaign import open_campaign
+from curation.campaign.store import open_campaign
 root = Path(sys.argv[1])
 sys.argv = ["curation", "import", "answers", "huge.csv"]
 with open_campaign(root).lock():

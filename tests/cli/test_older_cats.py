@@ -96,7 +96,7 @@ def test_scoring_that_has_hardly_begun_is_left_out(scored: Path) -> None:
 def test_what_is_out_of_date_is_noticed(scored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stale: set[str] = set()
     monkeypatch.setattr(
-        "curation.steps.scores.runs.is_up_to_date",
+        "curation.scores.results.is_up_to_date",
         lambda campaign, step: step.name not in stale,
     )
     assert "out of date" not in told("compare", "-c", scored).err

@@ -17,7 +17,7 @@ import typer
 from pydantic import Field
 from typer.testing import CliRunner
 
-from curation.cli import app
+from curation.cli import COMMANDS, app, module_of
 from curation.models.chat.prompts import ChatSpec
 from curation.terminal import options
 from curation.terminal.options import Commands, MaybeCount, command_group
@@ -72,7 +72,7 @@ def bake(*, out: Path, here: str = "", tier: MaybeCount = None, settings: Rye) -
 
 @pytest.fixture
 def bakery() -> Commands:
-    group = command_group("A bakery.")
+    group = command_group()
     assert group.command("bake")(bake) is bake  # it stays a function that Python users can call
     group.command("other")(lambda: None)
     return group
@@ -117,14 +117,13 @@ def test_a_dataclass_is_an_option_for_each_field(bakery: Commands) -> None:
     assert CliRunner().invoke(bakery, ["bake", "rye", "--out", "a", "--hours", "49"]).exit_code == 2
 
 
-def functions(group: typer.Typer) -> Iterator[Callable[..., Any]]:
-    """The functions of all commands of a group and of those below it."""
-    for command in group.registered_commands:
-        assert command.callback
-        yield inspect.unwrap(command.callback)
-    for below in group.registered_groups:
-        assert below.typer_instance
-        yield from functions(below.typer_instance)
+def functions(name: str) -> Iterator[Callable[..., Any]]:
+    """The functions of all commands of a group, or that of a command."""
+    module = module_of(name)
+    if not hasattr(module, "app"):
+        yield getattr(module, name)
+        return
+    yield from (inspect.unwrap(each.callback) for each in module.app.registered_commands)
 
 
 def described(documented: Any, section: str = "Options") -> set[str]:
@@ -133,8 +132,14 @@ def described(documented: Any, section: str = "Options") -> set[str]:
     return set(re.findall(r"^    (\w+)(?: \(.*?\))?:", after, re.MULTILINE))
 
 
+def test_help_without_an_import_is_that_of_the_command() -> None:
+    for name, (_, help) in COMMANDS.items():
+        if not hasattr(module_of(name), "app"):
+            assert (inspect.getdoc(getattr(module_of(name), name)) or "").split("\n")[0] == help
+
+
 def test_docstrings_describe_options_that_exist() -> None:
-    every, used = list(functions(app)), dict[Any, set[str]]()
+    every, used = [each for name in COMMANDS for each in functions(name)], dict[Any, set[str]]()
     assert len(every) > 40
     for function in every:
         hints = {n: p.annotation for n, p in inspect.signature(function).parameters.items()}

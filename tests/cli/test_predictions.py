@@ -213,8 +213,8 @@ def test_pitfalls_that_block_a_release_are_named_before_scoring(
     def begin(*_: object, **__: object) -> None:
         raise CurationError("scoring begins", "-")
 
-    monkeypatch.setattr("curation.steps.scores.runs.baselines", begin)
-    monkeypatch.setattr("curation.steps.scores.models.score_model", begin)
+    monkeypatch.setattr("curation.scores.results.baselines", begin)
+    monkeypatch.setattr("curation.scores.models.score_model", begin)
     models = ("models", "m", "--scores", tmp_path / "s")
     for words, begins in ((("baselines",), "scoring begins"), (models, "error: scoring begins")):
         code, _, err = command("scores", *words, "--gold", gold)

@@ -10,7 +10,7 @@ import pytest
 from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.records import Item
-from curation.steps.rounds.round_files import planned_rounds
+from curation.rounds.round_files import planned_rounds
 from support.desk import STUDY, Desk, item_row, write_csv
 from support.written import beside
 

@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
+from curation.across.commands import serving
+from curation.across.serving import opened_store
 from curation.campaign.store import open_campaign
-from curation.cli import serving
 from curation.files import shipped
 from curation.records import Round
-from curation.rounds import pages
+from curation.rounds import pages, running
 from curation.rounds.platforms.interface import Published
-from curation.steps.rounds import running
-from curation.steps.rounds.serving import opened_store
 from support.commands import set_to
 from support.desk import Desk, told
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
+from curation.across.serving import opened_store
 from curation.campaign.store import open_campaign
 from curation.files import read_json
 from curation.records import FLAGS, Answer, Item, Label, Person, Rejection, Task
 from curation.rounds import pages
 from curation.rounds.people import pseudonyms, read_key
 from curation.rounds.platforms.web.store import Store
-from curation.steps.rounds.serving import opened_store
 from curation.text.rules import stable_id
 from support.commands import set_to
 from support.desk import MEANT, Desk, item_row, label_row, read_csv, told, word, write_csv

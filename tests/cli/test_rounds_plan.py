@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from curation.campaign.store import open_campaign
+from curation.decisions.steps import agreement_report
 from curation.files import read_records
 from curation.records import Answer, Decision, Item, Rejection, Task
+from curation.rounds import round_files
 from curation.rounds.people import pseudonyms, read_key
-from curation.steps.decisions import agreement_report
-from curation.steps.rounds import round_files
 from support.commands import set_to
 from support.desk import Desk, label_row, write_csv
 

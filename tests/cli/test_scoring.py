@@ -10,13 +10,13 @@ import pytest
 from filelock import FileLock
 
 from curation.campaign.store import Campaign
-from curation.cli.score_tables import cells
 from curation.files import read_records
 from curation.models import tiny
 from curation.models.forward import Runner
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.records import Cat
 from curation.scores import running
+from curation.scores.commands.tables import cells
 from curation.terminal import console
 from support.cats import cat, intra
 from support.commands import Ran
@@ -350,7 +350,7 @@ def test_engine_and_workers(score: Score, causal: Path, monkeypatch: pytest.Monk
         seen.append((engine, workers))
         return original(*args, **settings)
 
-    monkeypatch.setattr("curation.steps.scores.models.score_cats", spy)
+    monkeypatch.setattr("curation.scores.models.score_cats", spy)
     for options, wanted in (
         ([], ("local", 1)),
         (["--workers", "3"], ("local", 3)),

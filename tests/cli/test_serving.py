@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import requests
 
+from curation.across.serving import opened_store
 from curation.campaign.private import PRIVATE
 from curation.campaign.store import open_campaign
 from curation.records import Item, Label, Standing
-from curation.steps.rounds.serving import opened_store
 from support.commands import in_a_new_process, set_to
 from support.desk import Desk, read_csv
 from support.label_studio import free_port

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from curation.formats.word_vectors import write_vectors
-from curation.steps.trust.files import read_run
+from curation.trust.runs.files import read_run
 from support.commands import Ran, set_to
 from support.written import beside
 

@@ -8,10 +8,11 @@ import pytest
 
 from curation.decisions import agreement as module
 from curation.decisions.agreement import by_annotator, by_term, facts, intent, measured, retention
-from curation.decisions.filter import count, judge
+from curation.decisions.filter import judge
 from curation.files import read_json
 from curation.records import Decision, Item, Term
 from curation.stats.agreement import coefficient
+from curation.stats.votes import count
 from support.votes import VALUES, item, labels
 
 TERMS = {"term-1": Term(id="term-1", text="baker", domain="profession", family="baker")}

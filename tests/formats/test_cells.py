@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from curation.formats.rows import read_rows
 from curation.formats.tables import DELIMITERS, csv_text, restored, safe
-from curation.rounds.tables.reading import read_rows
 
 LIVE = ("=", "+", "-", "@", "\t", "\r", "＝", "＠")
 

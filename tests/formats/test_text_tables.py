@@ -9,8 +9,8 @@ import pytest
 from curation.catsets.reading import read_dataset
 from curation.checks.lists import lists
 from curation.formats.predictions import read_predictions
+from curation.formats.rows import read_rows
 from curation.formats.tables import find_header, read_csv, read_json_lines
-from curation.rounds.tables.reading import read_rows
 from curation.scores.sizes import read_sizes
 from support import catsets
 from support.expected import fails

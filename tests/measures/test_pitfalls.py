@@ -9,9 +9,9 @@ import pytest
 
 from curation.checks.codes import PITFALLS
 from curation.checks.content import gist, near
-from curation.cli.measures import show_pitfalls
 from curation.files import read_records
 from curation.measures import pitfalls as module
+from curation.measures.commands import show_pitfalls
 from curation.measures.pitfalls import Report, Row, pitfalls, sample
 from curation.records import GOLDS, Cat, Gold
 from curation.terminal.console import CONTENT_WARNING

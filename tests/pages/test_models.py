@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from curation.campaign.settings import CampaignSettings, Settings, new_id
+from curation.campaign.source import campaign_source, gold_source
 from curation.campaign.store import Campaign, create_campaign
 from curation.pages import dots
 from curation.pages.collecting import texts
@@ -18,7 +19,6 @@ from curation.pages.scores import _pairs, numbers
 from curation.pages.sourced import raw, wrap
 from curation.scores.groups import Difference
 from curation.scores.published import targets
-from curation.steps.source import campaign_source, gold_source
 from support.cats import cat
 from support.scored import CATS, chance, likes, put, scored_campaign, write_cats, write_gold
 

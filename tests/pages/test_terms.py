@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from curation.campaign.source import campaign_source, gold_source
 from curation.campaign.store import Campaign
 from curation.pages import summary
 from curation.pages.collecting import collect_gold, texts
 from curation.pages.report import Report, files
 from curation.pages.terms import numbers
-from curation.steps.source import campaign_source, gold_source
 from curation.work.reporter import QUIET
 from support.scored import CATS, chance, put, write_cats, write_gold
 

@@ -11,10 +11,11 @@ import pytest
 from curation.catsets.entries import Entry
 from curation.catsets.stereoset import read_cats, read_entries
 from curation.decisions.agreement import by_term, facts
-from curation.decisions.filter import count, judge, repeats, tiers
+from curation.decisions.filter import judge, repeats, tiers
 from curation.formats.table_words import read_label
 from curation.records import Association, Item, Label, Term
 from curation.scores.terms import published_agreement
+from curation.stats.votes import count
 from support.realdata import LABELLED, SHARED, labelled, needs
 
 PRINTED = SHARED / "published" / "terms.csv"

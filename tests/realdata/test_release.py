@@ -17,11 +17,11 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
+from curation.campaign.source import campaign_source
 from curation.campaign.store import open_campaign
+from curation.release.checking import check_release
 from curation.release.texts.questions import QUESTIONS
 from curation.released.facts import Facts
-from curation.steps.release.checking import check_release
-from curation.steps.source import campaign_source
 from support.commands import run, set_to, well
 from support.realdata import LABELLED, labelled, needs
 from support.scored import chance, put

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from curation.campaign.settings import TrustSettings
+from curation.campaign.source import gold_source
 from curation.records import Criterion
 from curation.stats.metrics import judge
-from curation.steps.source import gold_source
-from curation.steps.trust.dataset import dataset_input
+from curation.trust.dataset import dataset_input
 from curation.trust.protocol.datasets import DatasetInput, RuleGroup
 from curation.trust.protocol.table import dataset_criteria
 from support.judged import found, run

@@ -21,8 +21,8 @@ from curation.campaign.settings import (
 )
 from curation.campaign.store import Campaign, create_campaign
 from curation.models.states import Place, StatesSpec, open_states
-from curation.steps.trust.contextual import measure_contextual, measure_probe
 from curation.trust.contextual.contexts import sample_contexts
+from curation.trust.runs.contextual import measure_contextual, measure_probe
 from curation.trust.text.scanning import Texts
 from support import environments
 from support.realdata import SHARED, needs

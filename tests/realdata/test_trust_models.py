@@ -12,7 +12,7 @@ import pytest
 
 from curation.models import tiny
 from curation.records import Criterion
-from curation.steps.trust.report import read_report
+from curation.trust.steps import read_report
 from support.commands import well
 from support.judged import found
 from support.realdata import LABELLED, SHARED, labelled, needs, predictions

@@ -17,6 +17,7 @@ from curation.campaign.manifest import Results
 from curation.campaign.store import Campaign
 from curation.campaign.versions import gold_file
 from curation.files import dump_json, dump_line
+from curation.release import hiding as hidden
 from curation.release.check import check
 from curation.released import commitments as scheme
 from curation.released import numbers
@@ -24,7 +25,6 @@ from curation.released.commitments import HiddenGold
 from curation.released.contents import Contents
 from curation.released.facts import Baseline, Facts, ScoreRow
 from curation.released.numbers import GivenOut, budget, fingerprint, room, shared_out
-from curation.steps.release import hidden
 from curation.work.reporter import QUIET
 from support import releases
 from support.expected import fails, has

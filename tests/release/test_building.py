@@ -12,11 +12,11 @@ import pytest
 from curation.campaign.versions import BUILT
 from curation.pipeline import bring_up_to_date
 from curation.records import Cat
+from curation.release import quality, statement, versions
+from curation.release.steps import build_release
+from curation.rounds import licences
 from curation.scores.flags import FLAGS
 from curation.scores.runs import Run, found_runs
-from curation.steps.release import quality, statement, versions
-from curation.steps.release.build import build_release
-from curation.steps.rounds import licences
 from curation.work.reporter import QUIET, Quiet
 from support.chosen import choice_run
 from support.expected import fails, has

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from curation.formats.markdown import inline
 from curation.records import KINDS
-from curation.release.metadata.responsible import responsible
+from curation.release.metadata.descriptors import responsible
 from curation.release.texts import questions
 from curation.release.texts.card import card, header
 from curation.release.texts.statement import statement

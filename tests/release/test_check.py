@@ -16,10 +16,10 @@ from curation.files import CurationError
 from curation.release.anonymous import anonymous
 from curation.release.check import check
 from curation.release.check.privacy import PHONE
+from curation.release.checking import check_release, named_folder
 from curation.released import numbers
 from curation.released.findings import CODES, Finding, in_order, strictly
 from curation.released.folder import list_files
-from curation.steps.release.checking import check_release, named_folder
 from support import folders, releases
 from support.catsets import by_kind
 from support.commands import ROOT, set_to

@@ -19,8 +19,7 @@ from curation.catsets.stereoset import read_cats
 from curation.records import GOLDS, KINDS, Annotation, Cat, Term
 from curation.release import build, data_files
 from curation.release.metadata.citation import bibtex, citation
-from curation.release.metadata.descriptors import croissant, datapackage
-from curation.release.metadata.responsible import responsible
+from curation.release.metadata.descriptors import croissant, datapackage, responsible
 from curation.released.columns import COMPARED, TELLING
 from curation.released.columns import names as columns_of
 from curation.released.contents import Contents, DataFile, PublishedCat, PublishedTerm, SealedCat

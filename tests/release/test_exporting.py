@@ -15,9 +15,9 @@ from curation.campaign.store import Campaign
 from curation.catsets.stereoset import dataset, read_cats
 from curation.files import dump_json
 from curation.records import Cat
+from curation.release import exporting
+from curation.release.exporting import export
 from curation.release.harness_files import misread_by_bias_bench
-from curation.steps.release import exporting
-from curation.steps.release.exporting import export
 from curation.text.item_form import options
 from support import commands, harnesses
 from support.cats import REAL, cat, development_set, intra

@@ -28,6 +28,7 @@ from curation.catsets.stereoset import FileSettings
 from curation.files import dump_line
 from curation.records import GOLDS, Annotation
 from curation.release import data_files
+from curation.release import hiding as hidden
 from curation.release.texts.card import card
 from curation.release.texts.statement import statement
 from curation.released import commitments as scheme
@@ -35,7 +36,6 @@ from curation.released import numbers
 from curation.released.commitments import HiddenGold
 from curation.released.contents import Contents, PublishedCat, PublishedOption
 from curation.released.facts import Baseline, Facts, ScoreRow, SentimentShare, Size
-from curation.steps.release import hidden
 from curation.work.reporter import QUIET
 from support import releases
 from support.expected import fails

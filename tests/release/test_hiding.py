@@ -16,10 +16,9 @@ from curation.campaign.store import open_campaign
 from curation.catsets.stereoset import read_cats
 from curation.files import CurationError
 from curation.records import GOLDS
+from curation.release import hiding, versions
+from curation.release.checking import check_release
 from curation.released.commitments import HiddenGold
-from curation.steps.release import hidden as hiding
-from curation.steps.release import versions
-from curation.steps.release.checking import check_release
 from support.catsets import write_lines, write_parquet
 from support.expected import fails, has
 from support.labelled import Desk, proof

@@ -14,8 +14,8 @@ from curation.campaign.versions import EARLIER, earlier
 from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError
 from curation.records import Cat, Task, Term
+from curation.release import quality, versions
 from curation.released.contents import Contents, PublishedTerm, SealedCat, published
-from curation.steps.release import quality, versions
 from support.desk import read_csv
 from support.expected import fails
 from support.labelled import Desk, answer, written

@@ -14,13 +14,12 @@ from rapidfuzz import fuzz, process
 
 from curation.catsets.stereoset import FileSettings
 from curation.records import Cat
+from curation.release import hiding, versions
+from curation.release.checking import check_before, check_release
 from curation.released import commitments as scheme
 from curation.released.commitments import HiddenGold
 from curation.released.contents import Contents
 from curation.released.folder import committed, read_version
-from curation.steps.release import hidden as hiding
-from curation.steps.release import versions
-from curation.steps.release.checking import check_before, check_release
 from curation.text.item_form import filler
 from curation.text.rules import same_text
 from support import releases

@@ -10,10 +10,10 @@ import pytest
 
 from curation.campaign.history import History
 from curation.records import Criterion
+from curation.release import hiding as hidden
 from curation.release.texts.statement import statement
 from curation.released.facts import TrustFacts, TrustRow
 from curation.released.numbers import FEW, _trust
-from curation.steps.release import hidden
 from curation.trust.protocol import table
 from support.expected import fails
 from support.labelled import Desk

@@ -11,13 +11,14 @@ import orjson
 import pandas as pd
 import pytest
 
+from curation.catsets.tiers import of_tier
 from curation.files import dump_json
 from curation.records import KINDS
 from curation.scores import tables as module
 from curation.scores.boards import board
 from curation.scores.compare import compare_group, run_results
 from curation.scores.groups import Comparison, groups
-from curation.scores.tables import compact, escape, latex, latex_terms, of_tier, rule_text, tidy
+from curation.scores.tables import compact, escape, latex, latex_terms, rule_text, tidy
 from curation.scores.terms import Agreement, model_terms
 from curation.stats.intervals import FEW
 from curation.stats.metrics import METRICS

@@ -33,7 +33,7 @@ def test_a_step_touches_what_its_datasets_are_made_of(finished: Path, name: str)
 
 
 ASKS = {
-    "the time": "curation.steps.decisions.round_files.now()",
+    "the time": "curation.decisions.steps.round_files.now()",
     "the network": "socket.create_connection(('127.0.0.1', 9))",
     "the environment": "os.environ.get('CURATION_CACHE')",
 }
@@ -57,7 +57,7 @@ import socket
 from dataclasses import replace
 from pathlib import Path
 from support.in_worker import hidden
-import curation.steps.decisions
+import curation.decisions.steps
 from curation.work.engine import map_shards
 
 work = steps["split"].work

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
+from curation.campaign.datasets import run_files
+from curation.campaign.source import Source
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import CurationError, dump_line, read_records
 from curation.records import Reply
 from curation.scores.choice import running
+from curation.scores.models import score_model
 from curation.status import UNFINISHED, UP_TO_DATE, ScoreRun, score_runs
-from curation.steps.read import run_files
-from curation.steps.scores.models import score_model
-from curation.steps.source import Source
 from curation.work.run_folder import write_lines
 from support.chat_answers import SORRY
 from support.commands import set_to

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from curation.campaign.settings import MeasureSettings
+from curation.measures import steps as measures
+from curation.measures.steps import classify
 from curation.models import classifier, loading, tiny
 from curation.records import Cat
-from curation.steps import measures
-from curation.steps.measures import classify
 from support.cats import cat
 from support.expected import fails
 from support.reviews import ALL

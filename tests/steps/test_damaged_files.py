@@ -9,11 +9,12 @@ import pytest
 from curation.campaign.step import delete_files
 from curation.campaign.store import Campaign
 from curation.records import Task
+from curation.rounds import raw_answers as read
+from curation.rounds import round_files
 from curation.rounds.platforms.label_studio import local
 from curation.scores.runs import read_runs
 from curation.status import UNFINISHED, score_runs
-from curation.steps import read, terms
-from curation.steps.rounds import round_files
+from curation.terms import steps as terms
 from support.expected import fails
 
 ORIGIN = {"properties": ["P1"], "population": {"P2": ["Q3"]}, "languages": ["en"], "least": 2}

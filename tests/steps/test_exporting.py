@@ -14,11 +14,11 @@ from openpyxl import load_workbook
 from curation.across.people import _without_quotes, decide_on_person
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import read_records
+from curation.formats.rows import read_rows
 from curation.records import Dealing, Flag
 from curation.rounds.answers.archive import Sent
-from curation.rounds.tables.reading import read_rows
-from curation.steps.rounds.round_files import read_words
-from curation.steps.rounds.running import close_round, top_up_round
+from curation.rounds.round_files import read_words
+from curation.rounds.running import close_round, top_up_round
 from support.desk import STUDY
 from support.expected import fails
 from support.validating import Validating

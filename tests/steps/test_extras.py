@@ -13,10 +13,10 @@ from curation.campaign.settings import CampaignSettings, Settings, new_id
 from curation.campaign.step import current
 from curation.campaign.store import Campaign, create_campaign, open_campaign
 from curation.measures import keywords
+from curation.measures.steps import word_packages
 from curation.pipeline import BY_NAME, bring_up_to_date, read_status
+from curation.rounds.importing import import_stereoset
 from curation.status import OUT_OF_DATE, UP_TO_DATE
-from curation.steps.importing import import_stereoset
-from curation.steps.measures import word_packages
 from curation.text import words
 from support.commands import set_to
 from support.heard import Heard

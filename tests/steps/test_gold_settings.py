@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from curation.campaign.source import gold_source, open_source
 from curation.catsets.stereoset import FileSettings, dataset, read_cats, read_gold_file
 from curation.files import dump_json, read_json
+from curation.measures.steps import pitfalls_of
 from curation.records import Cat
-from curation.steps.measures import pitfalls_of
-from curation.steps.source import gold_source, open_source
 from support import cats
 from support.expected import fails
 

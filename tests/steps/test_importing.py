@@ -8,14 +8,14 @@ import pytest
 from curation.across.people import _without_quotes
 from curation.campaign.store import Campaign
 from curation.files import read_records
+from curation.formats.rows import read_rows
 from curation.formats.table_words import shipped_words
 from curation.records import Rejection
 from curation.rounds.answers.archive import Sent
-from curation.rounds.tables.reading import read_rows
-from curation.steps.importing import import_answers, import_stereoset
-from curation.steps.rounds.running import _append
-from curation.steps.rounds.sheets import read_answers
-from curation.steps.terms import EDITS
+from curation.rounds.importing import import_answers, import_stereoset
+from curation.rounds.running import _append
+from curation.rounds.sheets import read_answers
+from curation.terms.steps import EDITS
 from support.books import book
 from support.expected import fails
 from support.validating import Validating

@@ -9,7 +9,7 @@ import pytest
 
 from curation.campaign.store import Campaign, open_campaign
 from curation.pipeline import bring_up_to_date
-from curation.steps.importing import import_answers
+from curation.rounds.importing import import_answers
 from support.answers import Row, written
 from support.commands import set_to
 from support.expected import fails

@@ -12,17 +12,26 @@ import pandas as pd
 import pytest
 
 from curation.campaign.dataset import AnyDataset, OfRounds
-from curation.campaign.datasets import TERMS
-from curation.campaign.given import Given, UndeclaredError
-from curation.campaign.step import MAKERS, Out, Step, current, last_run, run_steps, step, with_needs
+from curation.campaign.datasets import SCORES, TERMS
+from curation.campaign.source import open_source
+from curation.campaign.step import (
+    MAKERS,
+    Given,
+    Out,
+    Step,
+    UndeclaredError,
+    current,
+    last_run,
+    run_steps,
+    step,
+    with_needs,
+)
 from curation.campaign.store import Campaign, open_campaign
+from curation.decisions.steps import agreement_report
 from curation.files import dump_json, read_json
 from curation.pipeline import BY_NAME, ON_DEMAND, STEPS, bring_up_to_date, made_steps
-from curation.steps.decisions import agreement_report
-from curation.steps.read import SCORES
-from curation.steps.rounds.fold import fold_answers
-from curation.steps.scores.compare import read_agreement
-from curation.steps.source import open_source
+from curation.rounds.steps import fold_answers
+from curation.scores.comparing import read_agreement
 from curation.work.reporter import QUIET
 from support.commands import set_to
 from support.expected import fails

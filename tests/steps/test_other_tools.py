@@ -15,9 +15,9 @@ from curation.formats.tables import csv_text
 from curation.pipeline import bring_up_to_date
 from curation.records import Decision, Person
 from curation.released.folder import read_version
-from curation.steps.importing import import_answers, import_stereoset
-from curation.steps.rounds.quality import read_groups
-from curation.steps.rounds.sheets import import_tables
+from curation.rounds.importing import import_answers, import_stereoset
+from curation.rounds.sheets import import_tables
+from curation.rounds.work_quality import read_groups
 from support import catsets
 from support.books import book
 from support.commands import set_to

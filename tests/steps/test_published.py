@@ -13,14 +13,14 @@ from curation.campaign.settings import (
     Settings,
     new_id,
 )
+from curation.campaign.source import gold_source
 from curation.campaign.store import Campaign, create_campaign, open_campaign
 from curation.catsets.stereoset import read_cats, read_gold_file
+from curation.decisions.steps import agreement_report, kept_without_votes
 from curation.files import read_json, read_records
 from curation.pipeline import bring_up_to_date, read_status
 from curation.records import GOLDS, Cat, Decision, Item, Rejection
-from curation.steps.decisions import agreement_report, kept_without_votes
-from curation.steps.importing import Import, import_stereoset
-from curation.steps.source import gold_source
+from curation.rounds.importing import Import, import_stereoset
 from support.commands import set_to
 from support.expected import fails
 from support.heard import Heard

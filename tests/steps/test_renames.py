@@ -20,9 +20,9 @@ from curation.campaign.store import Campaign, create_campaign, open_campaign
 from curation.files import CurationError, dump_line
 from curation.pipeline import bring_up_to_date, read_status
 from curation.records import Count, Entity
-from curation.steps import terms
-from curation.steps.importing import import_answers
-from curation.steps.terms import selection
+from curation.rounds.importing import import_answers
+from curation.terms import steps as terms
+from curation.terms.steps import selection
 
 ITEMS = {
     "Q1": Entity(id="Q1", labels={"en": "actor", "ms": "pelakon"}),  # not in Indonesian

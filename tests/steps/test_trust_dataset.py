@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from curation.campaign.settings import TrustSettings
+from curation.campaign.source import campaign_source, gold_source
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import read_json
 from curation.records import KINDS, VALUES, Bias
-from curation.steps.source import campaign_source, gold_source
-from curation.steps.trust.dataset import dataset_input, measure_values
-from curation.steps.trust.files import TrustRun
-from curation.steps.trust.report import trust
+from curation.trust.dataset import dataset_input, measure_values
 from curation.trust.protocol.table import dataset_criteria
+from curation.trust.runs.files import TrustRun
+from curation.trust.steps import trust
 from support.expected import fails
 from support.heard import Heard
 from support.judged import found

@@ -21,7 +21,7 @@ from curation.measures.counting import ALGORITHM as COUNTING
 from curation.measures.counting import Counts, write_counts
 from curation.records import Bias, Evidence
 from curation.scores.choice.asking import reply_line
-from curation.steps.trust.files import Measured, write_run
+from curation.trust.runs.files import Measured, write_run
 from support import catsets, desk, readers, scored
 from support.desk import Desk
 from support.talkers import Talker

@@ -24,8 +24,8 @@ import typer.main
 import curation
 from curation import __main__ as entry
 from curation.decisions import agreement
-from curation.steps.release import quality
-from curation.steps.scores import runs
+from curation.release import quality
+from curation.scores import results as runs
 
 ROOT = Path(__file__).parents[2]
 
@@ -114,7 +114,7 @@ def load() -> None:
     for name in ("pyarrow.parquet", "wordfreq"):  # a fork would load them every time
         importlib.import_module(name)
     typer.main.get_command = cache(typer.main.get_command)
-    typer.main.get_command(curation.cli.app)
+    dict(typer.main.get_command(curation.cli.app).commands)  # type: ignore[attr-defined]
     baselines = "baseline_results"
     for module, name in ((agreement, "measured"), (quality, baselines), (runs, baselines)):
         setattr(module, name, _once(getattr(module, name)))

@@ -15,9 +15,11 @@ from curation import files
 from curation.board.submission import read_file, read_submission
 from curation.catsets.stereoset import read_cats, read_entries, read_gold_file
 from curation.formats.predictions import read_predictions, scores_of
+from curation.formats.rows import as_json, read_rows
 from curation.formats.table_words import key, round_words
 from curation.formats.word_vectors import read_vectors
 from curation.measures.counting import read_counts
+from curation.measures.steps import read_cache
 from curation.models.chat.prompts import read_prompts
 from curation.models.endpoint.echoes import read_echoes
 from curation.models.train.corpus import read_corpus
@@ -31,18 +33,16 @@ from curation.rounds.answers.rows import columns_of, file_row
 from curation.rounds.platforms.label_studio import local, platform
 from curation.rounds.platforms.label_studio.client import pull_answers
 from curation.rounds.platforms.label_studio.connection import Connection
-from curation.rounds.tables.reading import read_rows
-from curation.rounds.tables.workbooks import Row, columns, round_workbook
 from curation.rounds.training import read_training
+from curation.rounds.workbooks import Row, columns, round_workbook
 from curation.scores.choice import asking
 from curation.scores.choice.answers import compare
-from curation.steps.measures import read_cache
-from curation.steps.trust.files import read_run
-from curation.steps.trust.report import read_answers, read_report
-from curation.steps.trust.text import label_rows
 from curation.terms.facts import FactRequest
 from curation.terms.wikidata import Service, query
 from curation.trust.groups import Groups
+from curation.trust.runs.files import read_run
+from curation.trust.runs.text import label_rows
+from curation.trust.steps import read_answers, read_report
 from curation.trust.text.human import passages, read_labels
 from support import commands
 from support.cats import intra
@@ -101,7 +101,7 @@ def _cats(path: Path) -> object:
     """A set of CATs as an import reads it, then as a gold file."""
     entries = read_entries(path)
     for entry in entries:
-        archive.as_json(entry.item, f"{path} {entry.where}")
+        as_json(entry.item, f"{path} {entry.where}")
     read_gold_file(path)
     return read_cats(path)
 
@@ -236,7 +236,7 @@ def _owner(path: Path) -> object:
 
 FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "labels-2.xlsx": lambda path: [
-        archive.as_json(row, "row") for _, row in list(read_rows(path, lambda text: None))
+        as_json(row, "row") for _, row in list(read_rows(path, lambda text: None, columns_of))
     ],
     "text.toml": _texts,
     "training.csv": _training,

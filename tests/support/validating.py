@@ -10,9 +10,9 @@ import orjson
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import read_records
 from curation.records import Task
-from curation.steps.importing import import_answers
-from curation.steps.rounds.running import open_round
-from curation.steps.rounds.sheets import export_round, import_tables
+from curation.rounds.importing import import_answers
+from curation.rounds.running import open_round
+from curation.rounds.sheets import export_round, import_tables
 from support.desk import STUDY
 
 WORDS = {"stereotype": "warm", "anti_stereotype": "cold", "unrelated": "round"}

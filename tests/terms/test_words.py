@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from curation.files import shipped
-from curation.rounds.tables.reading import read_rows
+from curation.formats.rows import read_rows
 from curation.terms.words import Word, read_words, text_rows
 from support.expected import fails
 

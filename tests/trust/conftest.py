@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from curation.campaign.store import Campaign
-from curation.steps.trust.files import read_groups
 from curation.trust.groups import Groups
+from curation.trust.runs.files import read_groups
 from support import trust
 
 

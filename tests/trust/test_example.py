@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from curation.campaign.store import open_campaign
-from curation.steps.trust.measuring import known_runs
-from curation.steps.trust.report import place, read_report
+from curation.trust.runs.measuring import known_runs
+from curation.trust.steps import place, read_report
 
 
 def test_the_demo_measures_its_tales_and_reports_what_may_be_trusted(example: Path) -> None:

@@ -14,12 +14,12 @@ from curation.campaign.store import Campaign, open_campaign
 from curation.files import dump_json, shipped
 from curation.pipeline import BY_NAME, bring_up_to_date, read_status
 from curation.records import CRITERIA, Bias, Criterion, Status
-from curation.steps.trust import files, measuring
-from curation.steps.trust import report as step
-from curation.steps.trust.files import read_groups
+from curation.trust import steps as step
 from curation.trust.protocol import report, table
 from curation.trust.protocol.attested import Answers, attested, is_past, open_questions, questions
 from curation.trust.protocol.checks import words
+from curation.trust.runs import files, measuring
+from curation.trust.runs.files import read_groups
 from support.commands import Ran, run, set_to
 from support.expected import fails
 from support.heard import Heard

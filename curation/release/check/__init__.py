@@ -24,7 +24,7 @@ _WHOLE = frozenset({"part_missing", "card_incomplete", "no_config"})
 
 
 def check(folder: Path) -> tuple[Release, list[Finding]]:
-    """Check a release folder without its texts' meaning: ``steps.release.checking`` adds that.
+    """Check a release folder without its texts' meaning: ``release.checking`` adds that.
 
     Args:
         folder: the folder of a release.

@@ -21,7 +21,7 @@ from curation.files import dump_json, read_json, shipped
 from curation.records import KINDS, VALUES
 from curation.release.data_files import flat_path, parquet_path
 from curation.release.metadata import citation
-from curation.release.metadata.responsible import responsible, summary
+from curation.release.texts.render import fields
 from curation.released.columns import COLUMNS, TABLES, TYPES, Column, Table, key_of
 from curation.released.contents import ANNOTATIONS, HUB_SPLITS, SEALED, SPLITS, TERMS, DataFile
 from curation.released.facts import Author, Facts
@@ -245,3 +245,25 @@ _KEY_OF_TERMS = {
     "fields": ["domain", "target"],
     "reference": {"resource": "terms", "fields": ["domain", "text"]},
 }
+
+
+ALSO = {
+    "dataCollectionTimeFrame": "dataCollectionTimeframe",
+    "dataDataManipulationProtocol": "dataManipulationProtocol",
+}
+"""The names under which mlcroissant 1.1 reads values, and those of the vocabulary."""
+
+
+def summary(facts: Facts) -> str:
+    """The description of a release as plain text: warning, description, size, canary."""
+    return "\n\n".join(_made(facts)["description"])
+
+
+def responsible(facts: Facts) -> dict[str, str | list[str]]:
+    """The values by their names without prefix, without those that are empty."""
+    values = {name: value for name, value in _made(facts).items() if name != "description"}
+    return values | {name: values[own] for name, own in ALSO.items() if own in values}
+
+
+def _made(facts: Facts) -> dict[str, str | list[str]]:
+    return fields("responsible", facts=facts)

@@ -19,6 +19,7 @@ import msgspec
 import orjson
 
 from curation.files import CurationError, open_input, printable, read_records, refuse_links, writing
+from curation.formats.rows import as_json
 from curation.records import Event, Source
 
 STAMP = "%Y%m%dT%H%M%S%f"
@@ -125,21 +126,6 @@ def deliver(
     with writing(segment, private=True) as file:
         file.writelines(fresh)
     return Delivery(len(fresh), known, segment, erased)
-
-
-def as_json(content: Any, place: str) -> bytes:
-    """An answer, or a part of one, as JSON with sorted keys.
-
-    Raises:
-        CurationError: it cannot be kept as JSON; the error names the place.
-    """
-    try:
-        return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
-    except orjson.JSONEncodeError as error:
-        raise CurationError(
-            f"{place}: an answer cannot be kept as JSON ({error})",
-            "write its fields as plain texts and numbers, or leave the answer out",
-        ) from None
 
 
 def read(raw: Path) -> Iterator[tuple[str, Sent]]:

@@ -16,13 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import orjson
 from pydantic import ValidationError
 
-from curation.formats.table_words import (
-    OTHER,
-    Words,
-    canonical_words,
-    read_label,
-    shipped_words,
-)
+from curation.formats.table_words import OTHER, Words, canonical_words, read_label, shipped_words
 from curation.records import (
     FLAGS,
     GOLD_COLUMNS,

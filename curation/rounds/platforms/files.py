@@ -9,13 +9,7 @@ from dataclasses import dataclass
 
 from curation.files import CurationError
 from curation.records import Round, Task
-from curation.rounds.platforms.interface import (
-    Demand,
-    Platform,
-    Published,
-    PullCounts,
-    TopUp,
-)
+from curation.rounds.platforms.interface import Demand, Platform, Published, PullCounts, TopUp
 from curation.rounds.progress import to_ask
 
 

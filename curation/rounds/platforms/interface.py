@@ -19,7 +19,7 @@ from curation.text.rules import Caps
 
 
 class Reporter(Protocol):
-    """Receives a platform's warnings and progress; ``steps.step.Reporter`` has both."""
+    """Receives a platform's warnings and progress; ``work.reporter.Reporter`` has both."""
 
     def warn(self, text: str) -> None:
         """Report something that the user should look at."""

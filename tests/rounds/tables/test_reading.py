@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from curation.rounds.tables.reading import read_rows
+from curation.formats.rows import read_rows
 from support.expected import fails
 
 ROWS = [{"item_id": "i1", "label": "unrelated"}, {"item_id": "i2", "label": "stereotype"}]

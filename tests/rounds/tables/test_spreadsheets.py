@@ -13,11 +13,11 @@ import pytest
 
 from curation.campaign.settings import read_settings
 from curation.files import read_records
+from curation.formats.rows import read_rows
 from curation.formats.table_words import shipped_texts
 from curation.records import Event, Flag, Item, Label, Person, Rejection, Review, Term
 from curation.rounds import people
-from curation.rounds.answers.rows import seconds_of
-from curation.rounds.tables.reading import read_rows
+from curation.rounds.answers.rows import columns_of, seconds_of
 from curation.text.item_form import read_blank
 from curation.text.times import read_time
 from support.books import book
@@ -239,7 +239,9 @@ def test_what_it_makes_of_texts(office: Start, tmp_path: Path, locale: str, type
     path = book(tmp_path / "a.xlsx", HEAD, ("t-1", "v1", *LABELS))
     saved = {form: tmp_path / f"b{n}.{form[:4]}" for n, form in enumerate(("xlsx", "csv", "ods"))}
     office(locale).fill(path, {"F2": typed, "G2": "0:01:30"}, saved)
-    rows = {form: row for form in ("xlsx", "csv") for _, row in read_rows(saved[form])}
+    rows = {
+        form: row for form in ("xlsx", "csv") for _, row in read_rows(saved[form], None, columns_of)
+    }
     assert seconds_of(rows["xlsx"]) == 90
     assert read_time(rows["xlsx"]["submitted_at"]) == "2026-03-14T10:22:05.000Z"
     if locale == "ar-EG":  # the program writes ص١٠:٢٢:٠٥ ١٤٤٧/٠٩/٢٥ into the CSV
@@ -248,7 +250,7 @@ def test_what_it_makes_of_texts(office: Start, tmp_path: Path, locale: str, type
     else:
         assert read_time(rows["csv"]["submitted_at"]) == "2026-03-14T10:22:05.000Z"
     with fails("is an OpenDocument spreadsheet"):
-        list(read_rows(saved["ods"]))
+        list(read_rows(saved["ods"], None, columns_of))
 
 
 def test_a_date_that_the_program_made_is_refused(office: Start, tmp_path: Path) -> None:
@@ -257,4 +259,4 @@ def test_a_date_that_the_program_made_is_refused(office: Start, tmp_path: Path) 
     office("en-US").fill(path, cells, {"xlsx": tmp_path / "b.xlsx"})
     says = ("C2 with a date", "D2 with a formula", "E2 with a percentage", "G2 with some")
     with fails(*says):
-        list(read_rows(tmp_path / "b.xlsx"))
+        list(read_rows(tmp_path / "b.xlsx", None, columns_of))

@@ -15,8 +15,9 @@ from openpyxl.styles import Font
 from openpyxl.utils.datetime import MAC_EPOCH
 
 from curation.files import CurationError
-from curation.rounds.tables.reading import read_rows, read_table
-from curation.rounds.tables.table import TablePlace
+from curation.formats.rows import read_rows, read_table
+from curation.formats.table import TablePlace
+from curation.rounds.answers.rows import columns_of
 from support.books import book as saved
 from support.expected import fails
 
@@ -65,7 +66,7 @@ def shared(path: Path, *rows: Iterable[str], change: tuple[str, str] = ("", ""))
 def read(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
     """The rows, and what is said about them."""
     warnings: list[str] = []
-    return list(read_rows(path, warnings.append)), warnings
+    return list(read_rows(path, warnings.append, columns_of)), warnings
 
 
 def refused(path: Path, *words: str, fix: str = "") -> CurationError:
@@ -270,7 +271,7 @@ def test_another_sheet_with_data_is_named(file: Path) -> None:
     saved(file, HEAD, ANSWER, change=with_sheet("Notes", ("who", "what"), (1, 2)))
     assert read(file)[1] == [f"{file}: only sheet 'Tasks' is read; 'Notes' has data, too"]
     with fails("the sheets 'Notes', 'Tasks' have data"):
-        [*read_rows(file)]
+        [*read_rows(file, None, columns_of)]
 
 
 def test_two_sheets_of_answers(file: Path) -> None:
@@ -420,10 +421,10 @@ def test_damaged_parts_are_named(file: Path, change: dict[str, Any], word: str) 
 
 def test_bombs(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved(file, HEAD, ANSWER)
-    monkeypatch.setattr("curation.rounds.tables.cells.UNPACKED", 1 << 20)
+    monkeypatch.setattr("curation.formats.sheets.UNPACKED", 1 << 20)
     parts(file, sheet1=SHEET.format("<x:c/>" * 200_000))
     refused(file, "more than 1 MiB when it is unpacked")
-    monkeypatch.setattr("curation.rounds.tables.cells.MOST_ELEMENTS", 2500)
+    monkeypatch.setattr("curation.formats.sheets.MOST_ELEMENTS", 2500)
     parts(file, sheet1=SHEET.format("<x:c/>" * 2501))
     refused(file, "more than 2,500 XML elements")
     parts(file, sharedStrings=STRINGS.format("<si/>" * 2501))

@@ -12,13 +12,13 @@ from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.worksheet import Worksheet
 
+from curation.formats.rows import read_rows
 from curation.formats.table_words import key, round_words, shipped_texts
 from curation.records import FLAGS, ROUND_KINDS, RoundKind, Shown, Task
 from curation.rounds import pages
 from curation.rounds.answers.forms import ACTIONS, FIELDS
-from curation.rounds.answers.rows import file_row
-from curation.rounds.tables.reading import read_rows
-from curation.rounds.tables.workbooks import (
+from curation.rounds.answers.rows import columns_of, file_row
+from curation.rounds.workbooks import (
     LONGEST,
     Column,
     Row,
@@ -258,7 +258,7 @@ def test_texts_that_begin_like_formulas_are_read_as_they_were_written(tmp_path: 
     ]
     file = tmp_path / "a.xlsx"
     file.write_bytes(workbook(chosen, tasks, about=(), sheet=SHEET))
-    rows = [row for _, row in read_rows(file)]
+    rows = [row for _, row in read_rows(file, None, columns_of)]
     assert [row["stereotype"] for row in rows] == [row["annotator"] for row in rows] == texts
 
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from curation.cli.scoring import show_used
 from curation.models.chat.prices import Prices, price
 from curation.models.chat.reading import Reading
 from curation.records import PAIRS, Reply
@@ -19,6 +18,7 @@ from curation.scores.choice.asking import (
     plan,
     usage,
 )
+from curation.scores.commands.models import show_used
 from support.expected import fails
 
 

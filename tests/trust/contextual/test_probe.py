@@ -12,12 +12,12 @@ from scipy.optimize import minimize
 from curation.campaign.store import Campaign
 from curation.models import tiny
 from curation.models.states import StatesSpec
-from curation.steps.trust.contextual import _split, _unseen, measure_probe, read_labelled
-from curation.steps.trust.files import TrustRun, read_groups
 from curation.trust.contextual.probe import PENALTY, Examples, Probed, accuracies, fit, probe
 from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
 from curation.trust.protocol.again import NotPossibleError
+from curation.trust.runs.contextual import _split, _unseen, measure_probe, read_labelled
+from curation.trust.runs.files import TrustRun, read_groups
 from curation.trust.text.automated import passages
 from curation.trust.text.scanning import Texts
 from support import trust

@@ -14,13 +14,13 @@ from curation.campaign.store import Campaign
 from curation.models import tiny
 from curation.models.states import Place, StatesSpec, open_states
 from curation.records import Bias
-from curation.steps.trust import contextual as reading
-from curation.steps.trust.contextual import measure_contextual
-from curation.steps.trust.files import TrustRun, read_groups
 from curation.trust.contextual import contexts as units
 from curation.trust.contextual.contexts import Sample, Sums, blocks_of, reduced_biases, vectors_of
 from curation.trust.framework import Floats, Policies, distributions
 from curation.trust.groups import Groups
+from curation.trust.runs import contextual as reading
+from curation.trust.runs.contextual import measure_contextual
+from curation.trust.runs.files import TrustRun, read_groups
 from curation.trust.text.scanning import Texts
 from curation.trust.vectors.cosine import mean_vectors, soa
 from support import trust

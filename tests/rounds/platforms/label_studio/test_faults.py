@@ -268,8 +268,8 @@ def kill_at(what: str) -> Callable[[], None]:
     """Make an opening die just before or after a call."""
 
     def prepare() -> None:
+        from curation.rounds import round_files
         from curation.rounds.platforms.label_studio.client import LabelStudio
-        from curation.steps.rounds import round_files
 
         def die(*_: Any, **__: Any) -> None:
             os.kill(os.getpid(), signal.SIGKILL)

@@ -12,9 +12,9 @@ import pytest
 from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.records import Answer, Decision, Item, Label, Rejection
+from curation.rounds import running
 from curation.rounds.platforms.web.forms import end_code
 from curation.rounds.platforms.web.store import Given, Store
-from curation.steps.rounds import running
 from support.desk import Desk, read_csv, write_csv
 from support.pages import followed, join, labelled, pseudonyms, reviewed, send, work, written
 

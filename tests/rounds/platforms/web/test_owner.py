@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import requests
 
+from curation.across import serving
 from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.records import GOLDS, Item
@@ -20,7 +21,6 @@ from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.owner import bar, over_time
 from curation.rounds.platforms.web.store import Store
 from curation.rounds.progress import Overview, Progress, RoundFigures
-from curation.steps.rounds import serving
 from support.desk import Desk
 from support.pages import join, labelled, work, written
 from support.web import Site, Someone, plan, put

@@ -14,7 +14,7 @@ from curation.records import KINDS, ROUND_KINDS, Answer, FieldTyping, Instructio
 from curation.rounds import pages
 from curation.rounds.platforms.web import checks
 from curation.rounds.platforms.web.store import Plan, Store
-from curation.steps.rounds.round_status import counts_typing
+from curation.rounds.round_status import counts_typing
 from support.commands import set_to
 from support.desk import Desk
 from support.pages import join, labelled, work, written

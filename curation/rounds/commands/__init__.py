@@ -1,0 +1,1 @@
+"""Commands of rounds that need no later stage."""

@@ -1,0 +1,219 @@
+"""The steps ``answers`` and ``item_pitfalls``: items, labels and pitfalls from raw answers."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from curation.campaign.counted import terms_of
+from curation.campaign.dataset import ANSWERED
+from curation.campaign.datasets import (
+    ANSWERS,
+    CHECKS,
+    CONSENTS,
+    CORRECTIONS,
+    FLAGS,
+    ITEM_PITFALLS,
+    ITEMS,
+    LABELS,
+    PEOPLE,
+    PLANS,
+    REJECTED,
+    TASKS,
+    TERMS,
+    TEXTS,
+    TYPING,
+)
+from curation.campaign.manifest import SEGMENTS
+from curation.campaign.settings import FIELDS
+from curation.campaign.step import Out, run_steps, step
+from curation.campaign.store import Campaign
+from curation.campaign.word_lists import META_TEXT, OWN_WORDS, PITFALL_TABLES, word_packages
+from curation.files import count_lines
+from curation.records import KINDS, Correction, Pitfall
+from curation.rounds import people, raw_answers, round_files
+from curation.rounds.answers import archive
+from curation.rounds.answers.parsed import Consented, ParsedAnswer
+from curation.rounds.raw_answers import KEY, OUT, RAW
+from curation.rounds.round_status import caps_of
+from curation.terms import steps as terms
+from curation.text.rules import WORK, grouped
+from curation.text.wording import amount
+from curation.work.reporter import QUIET, Reporter
+
+if TYPE_CHECKING:
+    from curation.rounds.folding.fold import Folded
+
+
+@step(
+    "known pitfalls of items, as they come in",
+    folder="rounds",
+    version=6,
+    makes=(ITEM_PITFALLS,),
+    reads=(TERMS, ITEMS),
+    as_it_is=(OWN_WORDS, *PITFALL_TABLES, ANSWERED),
+    settings=("campaign.language", "rounds.form"),
+    packages=word_packages,
+    applies=raw_answers.raw_is_here,
+)
+def item_pitfalls(campaign: Campaign, out: Out) -> dict[str, int]:
+    """Check the form and the words of every item that was let in."""
+    from curation.checks import answers
+
+    items = campaign.items
+    by_round: dict[str, list[Pitfall]] = {round: [] for round in campaign.round_names()}
+    round_of = {item.id: item.round for item in items}
+    with out.tracked("checking items", len(items)) as advance:
+        for pitfall in answers.pitfalls(
+            items,
+            terms_of(campaign, items),
+            language=campaign.settings.campaign.language,
+            own=campaign[OWN_WORDS],
+            **campaign.settings.rounds.model_dump(include={*FIELDS["rounds.form"]}),
+            tell=advance,
+        ):
+            by_round[round_of[pitfall.item or ""]].append(pitfall)
+    for round, pitfalls in by_round.items():
+        out.records(f"{round}/pitfalls.jsonl", pitfalls, private=True)
+    every = [pitfall for pitfalls in by_round.values() for pitfall in pitfalls]
+    hit = len({pitfall.item for pitfall in every})
+    return {"items": len(items), "items_with_pitfalls": hit, "pitfalls": len(every)}
+
+
+def describe_pitfalls(pitfalls: Sequence[Pitfall], round: str, items: int) -> str:
+    """How many of a round's items have pitfalls, and which, in one line; empty if none has."""
+    if not pitfalls:
+        return ""
+    by_code = Counter(code for code, _ in {(p.code, p.item) for p in pitfalls})
+    common = sorted(by_code.items(), key=lambda pair: (-pair[1], pair[0]))
+    codes = ", ".join(f"{code} {n}" for code, n in common)
+    hit = len({pitfall.item for pitfall in pitfalls})
+    return (
+        f"pitfalls in {hit} of {amount(items, 'item')}: {codes}; see "
+        f"2-rounds/{round}/pitfalls.jsonl"
+    )
+
+
+@step(
+    "items and labels from raw answers",
+    folder="rounds",
+    version=15,
+    makes=(ITEMS, LABELS, ANSWERS, REJECTED, FLAGS, CHECKS, TYPING, PEOPLE),
+    reads=(TERMS,),
+    as_it_is=(RAW, TASKS, TEXTS, PLANS, ANSWERED, CONSENTS, OUT, CORRECTIONS, KEY, META_TEXT),
+    settings=("campaign.language", "domains.names", "rounds.letting_in", "rounds.caps"),
+    blocked=raw_answers.no_answers,
+    applies=raw_answers.raw_is_here,
+    lasting=True,
+)
+def answers(campaign: Campaign, out: Out) -> dict[str, int]:
+    """Fold the raw answers of all rounds into items, labels, reviews and rejections."""
+    from curation.rounds.folding import fold as stage
+
+    rounds = campaign.round_names()
+    planned = campaign[PLANS]
+    folded, read_answers = folded_answers(campaign, campaign[OUT], out)
+    for round in rounds:
+        items = (item for item in folded.items if item.round == round)
+        out.records(f"{round}/items.jsonl", items, private=True)
+        labels = (row for row in folded.labels if row.round == round)
+        out.lines(f"{round}/labels.jsonl", stage.lines(labels))
+        rejected = folded.rejections.get(round, [])
+        out.records(f"{round}/rejected.jsonl", rejected, private=True)
+        if round in planned:
+            out.lines(f"{round}/answers.jsonl", stage.lines(folded.answers.get(round, [])))
+            out.records(f"{round}/flags.jsonl", (f for f in folded.flags if f.round == round))
+        if round in planned and planned[round].kind == "review":
+            reviews = (r for r in folded.reviews if r.round == round)
+            out.records(f"{round}/reviews.jsonl", reviews)
+        if round in planned and planned[round].kind in KINDS:
+            out.records(f"{round}/typing.jsonl", folded.typing.get(round, []), private=True)
+        if round in planned and planned[round].kind == "validation":
+            out.records(f"{round}/checks.jsonl", folded.checks.get(round, []), private=True)
+    out.records("people.jsonl", folded.people, private=True)
+    out.json(SEGMENTS, campaign.digests(campaign[RAW]))
+    apart = campaign.neutral_rounds
+    return {
+        "answers": read_answers,
+        "items": sum(item.round not in apart for item in folded.items),
+        "labels": sum(label.round not in apart for label in folded.labels),
+        "reviews": len(folded.reviews),
+        "people": len(people.who_answered(folded.people)),
+        "rejected": sum(map(len, folded.rejections.values())),
+    }
+
+
+def folded_answers(
+    campaign: Campaign,
+    out: Mapping[str, tuple[str, str]],
+    reporter: Reporter,
+    *,
+    more: Sequence[Correction] = (),
+) -> "tuple[Folded, int]":
+    """The raw answers of all rounds, folded; and how many they are. Nothing is written.
+
+    Args:
+        campaign: the campaign.
+        out: by pseudonym of people whose answers do not count, the reason code and the reason.
+        reporter: where progress goes.
+        more: corrections to apply after those of the campaign.
+    """
+    from curation.checks import content
+    from curation.rounds.answers.interpret import interpret
+    from curation.rounds.folding import fold as stage
+
+    rounds, settings = campaign.round_names(), campaign.settings
+    total = sum(count_lines(path) for path in campaign[RAW])
+    planned = campaign[PLANS]
+    seen, versions = Counter[str](), campaign[CONSENTS]
+
+    def parsed_answers() -> Iterator[tuple[str, ParsedAnswer]]:
+        for round in rounds:
+            plan = planned.get(round)
+            tasks = {t.id: t for t in campaign.tasks[round]} if plan else {}
+            kind = plan.kind if plan else None
+            read_answer = partial(
+                interpret,
+                round=round,
+                tasks=tasks,
+                kind=kind,
+                words=round_files.read_words(campaign, round),
+            )
+            for where, event in archive.read(campaign.folder("rounds") / round / "raw"):
+                place = f"{round}/raw/{where}"
+                seen[event.source] += 1
+                for answer in read_answer(event, where=place):
+                    # «no» in a column of that name is not consent; only a version of ours is.
+                    if not isinstance(answer, Consented) or answer.version in versions:
+                        yield round, answer
+                advance()
+            campaign.forget(TASKS)  # those of many rounds need much memory
+
+    corrections = [*campaign.corrections, *more]
+    patterns = content.meta_patterns(settings.campaign.language)
+    rules = stage.Rules(
+        domains=tuple(settings.domains),
+        terms=terms.term_ids(campaign.terms.values()),
+        near=partial(content.near, likeness=settings.rounds.near),
+        meta=partial(content.meta_text, patterns=patterns),
+        standing=out,
+        caps={work: caps_of(settings.rounds, work) for work in WORK.values()},
+        corrections=grouped((each.item, each) for each in corrections),
+        opened={r.name: r.opened_at for r in planned.values() if r.opened_at},
+        **settings.rounds.model_dump(include={*FIELDS["rounds.letting_in"]} - {"near"}),
+    )
+    pseudonym = people.pseudonyms(campaign[KEY])
+    with reporter.tracked("reading answers", total) as advance:
+        folded = stage.fold(parsed_answers(), rules, pseudonym)
+    return folded, seen.total()
+
+
+def fold_answers(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
+    """Bring items, labels and the checks of items up to date, if there are answers.
+
+    Without raw answers, items and labels are taken as they are, and only the terms are selected.
+    Call it only under the campaign's lock.
+    """
+    if campaign.round_names():
+        last = item_pitfalls if raw_answers.raw_files(campaign) else terms.select
+        run_steps(campaign, last, reporter=reporter)

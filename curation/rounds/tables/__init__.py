@@ -1,1 +1,0 @@
-"""Tables of a round that people fill in: their columns, workbooks, and how they are read."""

@@ -1,0 +1,1 @@
+"""``curation scores``: its commands and tables."""

@@ -1,1 +1,0 @@
-"""Steps and actions of stages."""

@@ -1,1 +1,0 @@
-"""The step release, and what is done with built releases."""

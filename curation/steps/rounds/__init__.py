@@ -1,1 +1,0 @@
-"""Rounds in a campaign: their files, status, planning, platforms."""

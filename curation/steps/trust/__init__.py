@@ -1,1 +1,0 @@
-"""The steps of stage 6: runs of bias measures, and the trust report."""
