@@ -78,7 +78,7 @@ def test_another_sheet_is_named(desk: Desk) -> None:
 
 
 def test_nothing_is_kept_of_a_workbook_that_is_refused(desk: Desk, untouched: Any) -> None:
-    """What else can be wrong with one is in ``tests/rounds/tables/test_workbook_tables.py``."""
+    """What else can be wrong with one is in ``tests/formats/test_workbook_tables.py``."""
 
     def rename(book: Any) -> None:
         book.worksheets[0]["A1"] = "task-no"
