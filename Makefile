@@ -33,7 +33,7 @@ test-outside: $(VENV)/test.ready browser office
 
 check: $(VENV)/test.ready
 	$(IN)/ruff format --check
-	$(IN)/djlint --check --quiet $(WEB)/templates curation/pages/templates
+	$(IN)/djlint --check --quiet $(WEB)/templates curation/pages/templates curation/board/templates
 	for f in $(SCRIPTS); do $(IN)/js-beautify -b collapse,preserve-inline -n $$f | diff $$f - || exit; done
 	for f in $(STYLES); do $(IN)/css-beautify --space-around-combinator -n $$f | diff $$f - || exit; done
 	$(IN)/ruff check

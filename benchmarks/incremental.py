@@ -3,8 +3,8 @@
     python benchmarks/incremental.py 500
     python benchmarks/incremental.py 20 --first 100 --edits 16
 
-``tests/pipeline/test_incremental.py`` does the same with a few seeds. A failure prints its seed, its
-edits and the first file that differs; the run goes on, and fails at its end.
+``tests/pipeline/test_incremental.py`` does the same with a few seeds. A failure prints its seed,
+its edits and the first file that differs; the run goes on, and fails at its end.
 """
 
 import argparse

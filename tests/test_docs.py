@@ -328,8 +328,12 @@ def missing_names(text: str) -> Iterator[tuple[int, str]]:
 
     In backticks, ``campaign/step.py`` is a module under curation/ or a file of the project,
     ``rounds/`` is a folder there, and ``run_steps()`` a function. ``3-decisions/`` is in a
-    campaign, and ``test_STEP.py`` is an example.
+    campaign, and ``test_STEP.py`` is an example. A name before a module in brackets is in it.
     """
+    for match in re.finditer(r"`(\w+)(?:\(\))?`\s+(?:\(|in\s+)`([a-z_/]+\.py)`", text):
+        places = [path for root in (CODE, ROOT) if (path := root / match[2]).exists()]
+        if places and not re.search(rf"\b{match[1]}\b", places[0].read_text("utf-8")):
+            yield text[: match.start()].count("\n") + 1, f"{match[1]} in {match[2]}"
     for number, line in enumerate(text.split("\n"), 1):
         for name in re.findall(r"`([a-z][a-z_0-9./-]*(?:/|\.py)|\w+\(\))`", line):
             if name.endswith("()"):
@@ -354,6 +358,7 @@ def test_modules_and_functions_that_the_guides_name_exist() -> None:
     )
     refuse(found, fix="write where it is now")
     assert list(missing_names("`campaign/step.py` has\n`run_stops()`")) == [(2, "run_stops()")]
+    assert list(missing_names("`METRICS` in `records.py`")) == [(1, "METRICS in records.py")]
 
 
 # --- dependencies ---------------------------------------------------------------------------
