@@ -449,6 +449,17 @@ def test_the_command_line_starts_without_large_libraries() -> None:
     assert done.stdout.split() == []
 
 
+def test_help_imports_no_stage() -> None:
+    code = (
+        "import sys; from curation.cli import app; app(['--help'], standalone_mode=False); "
+        "print('modules', *sorted(m for m in sys.modules if m.startswith('curation.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split("modules ")[1].split()
+    assert "curation.cli" in loaded
+    assert not {name.split(".")[1] for name in loaded} & {*STAGES, "pipeline", "status", "across"}
+
+
 PRINTING = {"print", "sys.stdout.write", "sys.stderr.write"}
 
 
