@@ -1,1 +1,1 @@
-"""What joins several stages: a person is erased, a text is corrected, the ethics sheet."""
+"""What joins several stages: people leave, texts are corrected, our own pages, the ethics sheet."""

@@ -12,8 +12,6 @@ PITFALL_TABLES = (
     shipped_file("data", "words", "pitfalls.csv"),
     shipped_file("data", "checks", "pitfalls.toml"),
 )
-
-
 RATES = shipped_file("data", "rates", "stereoset_dev.json")
 PACKAGES = ("wordfreq", "simplemma", "lemminflect", "better-profanity", "Faker", "rapidfuzz")
 

@@ -9,7 +9,7 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from functools import cache
 from importlib import import_module
@@ -110,7 +110,7 @@ def _command(name: str) -> Any:
     return typer.main.get_group(group).commands[name]
 
 
-class _Loaded(MutableMapping[str, Any]):
+class _Loaded(Mapping[str, Any]):
     """The commands by name; each is imported when it is asked for."""
 
     def __getitem__(self, name: str) -> Any:
@@ -123,12 +123,6 @@ class _Loaded(MutableMapping[str, Any]):
 
     def __len__(self) -> int:
         return len(COMMANDS)
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        raise TypeError("commands are listed in COMMANDS")
-
-    def __delitem__(self, name: str) -> None:
-        raise TypeError("commands are listed in COMMANDS")
 
 
 class Application(TyperGroup):
@@ -145,8 +139,7 @@ class Application(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help from ``COMMANDS``."""
         shown = copy(self)
-        texts = {name: TyperCommand(name, help=help) for name, (_, help) in COMMANDS.items()}
-        shown.commands = texts
+        shown.commands = {n: TyperCommand(n, help=help) for n, (_, help) in COMMANDS.items()}
         TyperGroup.format_help(shown, ctx, formatter)
 
 

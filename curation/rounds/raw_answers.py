@@ -1,4 +1,4 @@
-"""Read a campaign: its files, and the tables and records in them."""
+"""The raw answers of all rounds: their files, and whether they are as they came; who is out."""
 
 from collections.abc import Mapping
 from pathlib import Path

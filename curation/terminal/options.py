@@ -42,15 +42,26 @@ from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
 from typer.models import OptionInfo, ParameterInfo
 
-from curation.campaign.store import Campaign, open_campaign
 from curation.files import CurationError, dump_json, sweep_beside, writing
 from curation.formats.tables import csv_text
 from curation.work.engine import Engine, check_device
+
+if TYPE_CHECKING:
+    from curation.campaign.store import Campaign
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Texts = MutableMapping[str, tuple[str, str]]  # metavar and help by the name of a parameter
@@ -171,8 +182,10 @@ def command_group() -> Commands:
 
 
 @contextmanager
-def locked(campaign: Path) -> Iterator[Campaign]:
+def locked(campaign: Path) -> "Iterator[Campaign]":
     """Open a campaign, and hold its lock."""
+    from curation.campaign.store import open_campaign
+
     opened = open_campaign(campaign)
     with opened.lock():
         yield opened

@@ -1,4 +1,4 @@
-"""Before the first person is asked: ``curation rounds plan`` and ``curation rounds ethics``."""
+"""``curation rounds plan``: what a budget buys, before the first person is asked."""
 
 from pathlib import Path
 from typing import Annotated
