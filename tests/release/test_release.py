@@ -98,7 +98,7 @@ def test_every_reason_code_occurs_in_the_example(example: Path) -> None:
     # Questions to chat models (tests/scores/choice); the example has none.
     of_models |= {code for code in REASONS if code.startswith("answer_")}
     # And these are for CATs that another harness misreads (tests/release/test_lm_eval.py), or for
-    # pilots (tests/cli/test_rounds_plan.py), or for flags that decide (tests/cli/test_flagged.py).
+    # pilots (tests/rounds/commands/test_plan.py), or for flags that decide (test_flagged.py).
     of_exports = {"filler_cut", "filler_misread", "filler_punctuation", "no_labels"}
     of_exports |= {"other_domain", "target_in_two_domains", "pilot", "flagged"}
     assert found == set(REASONS) - of_platforms - of_models - of_exports

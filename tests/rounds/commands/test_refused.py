@@ -377,7 +377,7 @@ def test_rounds_that_cannot_take_sheets(desk: Tray, monkeypatch: Any, tmp_path: 
 
 
 def test_the_guide_says_for_every_code_whether_it_goes_back() -> None:
-    docs = Path(__file__).parents[2] / "docs"
+    docs = Path(__file__).parents[3] / "docs"
     guide = (docs / "rounds.md").read_text("utf-8").split("### Refused answers go back")[1]
     back, stay = guide.split("| goes back |")[1].split("\n### ")[0].split("| does not go back |")
     first = [" ".join(re.findall(r"^\| (`.*?) \|", part, re.M)) for part in (back, stay)]

@@ -141,7 +141,7 @@ def test_private_files_are_for_their_owner_only(stages: dict[str, Stage]) -> Non
     after = stages["erase"].after.root
     private: set[Path] = set()
     for pattern in PRIVATE:
-        # Only with labels of passages (tests/cli/test_trust_text.py), and with hidden gold labels
+        # Only with labels of passages (tests/trust/commands/test_text.py), and with hidden gold labels
         # (tests/release/test_hiding.py), and on our own pages (tests/rounds/platforms/web/).
         if pattern.startswith(("6-trust/", "7-release/", "2-rounds/web.", "2-rounds/links-")):
             continue
@@ -151,8 +151,8 @@ def test_private_files_are_for_their_owner_only(stages: dict[str, Stage]) -> Non
             continue
         if pattern.startswith(("2-rounds/approve-", "2-rounds/bonus-")):
             continue
-        # After a correction (tests/cli/test_rounds_correct.py), and for Prolific
-        # (tests/cli/test_rounds_study.py).
+        # After a correction (tests/across/test_correcting.py), and for Prolific
+        # (test_study.py).
         if pattern.startswith(("2-rounds/corrections", "2-rounds/approve", "2-rounds/bonus")):
             continue
         paths = list(after.glob(f"{pattern}*" if pattern.endswith("/") else pattern))
