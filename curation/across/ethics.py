@@ -6,9 +6,8 @@ Its sentences are in ``data/people/ethics.md.jinja``, which a team can edit.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from curation.campaign.settings import PeopleSettings
+from curation.campaign.settings import PeopleSettings, describe_people
 from curation.campaign.store import Campaign
-from curation.formats.requirements import described
 from curation.records import KINDS, Requirements, Round, RoundKind
 from curation.release.statement import read_statement
 from curation.release.versions import version_names
@@ -139,7 +138,7 @@ def _work(campaign: Campaign, kind: RoundKind, round: Round | None, platform: st
         shown=pages.plain_parts(kind, texts)[:-1],
         unread=pages.unread(campaign.settings.campaign.language, texts),
         people=people,
-        required=described(people.model_copy(update={"people": 0})),
+        required=describe_people(people.model_copy(update={"people": 0})),
         pay=pay,
         seconds=seconds,
         basis=basis,

@@ -4,16 +4,16 @@ import difflib
 import re
 import secrets
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic import model_validator as check_model
 
-from curation.files import CurationError, read_text, writing
-from curation.formats.requirements import names
+from curation.files import CurationError, read_text, shipped, writing
 from curation.formats.toml_files import line_of, read_toml, toml_key, toml_value, with_setting
-from curation.records import FlagName, Property, Qid, Requirements, RoundKind
+from curation.records import Fields, FlagName, Property, Qid, Requirements, RoundKind
 from curation.text.words import AFFIXING, base
 
 NAME = r"^[^\x00-\x20/\x7f][^\x00-\x1f/\x7f]*$"
@@ -38,6 +38,11 @@ T = TypeVar("T")
 Many = Annotated[tuple[T, ...], Field(max_length=100_000)]
 
 
+def setting(default: Any, description: str, **limits: Any) -> Any:
+    """A setting: its default (``...`` if it must be given), what it says, and its limits."""
+    return Field(default, description=description, **limits)
+
+
 class Section(BaseModel):
     """One table of ``campaign.toml``."""
 
@@ -47,91 +52,53 @@ class Section(BaseModel):
 class GroupSettings(Section):
     """Groups that targets may be associated with, for the measures of bias in 6-trust/."""
 
-    lists: Annotated[
-        dict[Name, ListFile],
-        Field(
-            min_length=2,
-            max_length=100,
-            description="file of words of each group, in order; in 6-trust/ or included",
-        ),
-    ]
-    domain: Annotated[Words, Field(description="domain whose target terms are measured")] = ""
-    targets: Annotated[
-        MaybeFile, Field(description="file of targets to measure; empty: the terms of the domain")
-    ] = ""
-    reference: Annotated[
-        Annotated[str, StringConstraints(pattern=r"^(run:.*|[^/\\]+)$", max_length=4000)],
-        Field(min_length=1, description="uniform, a CSV file of shares, or a run (run:MEASURE/…)"),
-    ] = "uniform"
-    anchors: Annotated[
-        MaybeFile,
-        Field(description="CSV file of targets and the group that each is known to favour"),
-    ] = ""
-    outcomes: Annotated[
-        MaybeFile, Field(description="CSV file of targets and shares of the groups in the world")
-    ] = ""
-    history: Annotated[
-        MaybeFile, Field(description="the same with a column year, for vectors of several years")
-    ] = ""
-    frequencies: Annotated[
-        MaybeFile, Field(description="CSV file of how often targets occur in what is measured")
-    ] = ""
+    lists: dict[Name, ListFile] = setting(
+        ...,
+        "file of words of each group, in order; in 6-trust/ or included",
+        min_length=2,
+        max_length=100,
+    )
+    domain: Words = setting("", "domain whose target terms are measured")
+    targets: MaybeFile = setting("", "file of targets to measure; empty: the terms of the domain")
+    reference: Annotated[str, StringConstraints(pattern=r"^(run:.*|[^/\\]+)$", max_length=4000)] = (
+        setting("uniform", "uniform, a CSV file of shares, or a run (run:MEASURE/…)", min_length=1)
+    )
+    anchors: MaybeFile = setting(
+        "", "CSV file of targets and the group that each is known to favour"
+    )
+    outcomes: MaybeFile = setting("", "CSV file of targets and shares of the groups in the world")
+    history: MaybeFile = setting("", "the same with a column year, for vectors of several years")
+    frequencies: MaybeFile = setting("", "CSV file of how often targets occur in what is measured")
 
 
 class TrustSettings(Section):
     """The measures of bias, and the criteria of the trust report."""
 
-    normalise: Annotated[
-        Literal["sum", "softmax"], Field(description="how associations become a distribution")
-    ] = "sum"
-    negative: Annotated[
-        Literal["undefined", "raw", "clip", "shift"],
-        Field(
-            description="negative associations: undefined, raw, clip (to 0), shift ((1 + x) / 2)"
-        ),
-    ] = "undefined"
-    divergences: Annotated[
-        Many[Literal["l2", "linf", "kl", "js", "tv"]],
-        Field(description="divergences beside L1: l2, linf, kl, js, tv"),
-    ] = ()
-    window: Annotated[Few, Field(ge=1, description="sentences of a context in text")] = 3
-    confidence: Annotated[
-        float, Field(gt=0.5, lt=1, description="confidence of the intervals of bias")
-    ] = 0.95
-    alpha: Annotated[float, Field(gt=0, lt=0.5, description="p up to which a test counts")] = 0.05
-    power: Annotated[
-        float, Field(gt=0, lt=1, description="power below which a missing effect is inconclusive")
-    ] = 0.8
-    face: Annotated[
-        float, Field(ge=0.5, le=1, description="share of anchors that must have the expected sign")
-    ] = 0.75
-    convergent: Annotated[
-        float, Field(ge=0, le=1, description="rank correlation that two measures must reach")
-    ] = 0.7
-    predictive: Annotated[
-        float, Field(ge=0, le=1, description="rank correlation with outcomes that must be exceeded")
-    ] = 0.0
-    agreement: Annotated[
-        float, Field(ge=0, le=1, description="alpha that annotators must reach")
-    ] = 0.667
-    sensitivity: Annotated[
-        float, Field(ge=0, le=1, description="rank correlation after a change of a parameter")
-    ] = 0.8
-    margin: Annotated[
-        float, Field(gt=0, le=100, description="points by which a change may move ss")
-    ] = 5.0
-    reliability: Annotated[
-        float, Field(ge=0, le=1, description="reliability of split halves and of a retest")
-    ] = 0.7
-    samples: Annotated[
-        Few, Field(ge=20, description="random draws of word lists, halves and resamples")
-    ] = 200
-    amplification: Annotated[
-        Many[Many[Words]], Field(description='pairs of runs to compare: [["AFTER", "BEFORE"], …]')
-    ] = ()
-    mitigation: Annotated[
-        Many[Many[Words]], Field(description="the same, before and after bias was reduced")
-    ] = ()
+    normalise: Literal["sum", "softmax"] = setting("sum", "how associations become a distribution")
+    negative: Literal["undefined", "raw", "clip", "shift"] = setting(
+        "undefined", "negative associations: undefined, raw, clip (to 0), shift ((1 + x) / 2)"
+    )
+    divergences: Many[Literal["l2", "linf", "kl", "js", "tv"]] = setting(
+        (), "divergences beside L1: l2, linf, kl, js, tv"
+    )
+    window: Few = setting(3, "sentences of a context in text", ge=1)
+    confidence: float = setting(0.95, "confidence of the intervals of bias", gt=0.5, lt=1)
+    alpha: float = setting(0.05, "p up to which a test counts", gt=0, lt=0.5)
+    power: float = setting(0.8, "power below which a missing effect is inconclusive", gt=0, lt=1)
+    face: float = setting(0.75, "share of anchors that must have the expected sign", ge=0.5, le=1)
+    convergent: float = setting(0.7, "rank correlation that two measures must reach", ge=0, le=1)
+    predictive: float = setting(
+        0.0, "rank correlation with outcomes that must be exceeded", ge=0, le=1
+    )
+    agreement: float = setting(0.667, "alpha that annotators must reach", ge=0, le=1)
+    sensitivity: float = setting(0.8, "rank correlation after a change of a parameter", ge=0, le=1)
+    margin: float = setting(5.0, "points by which a change may move ss", gt=0, le=100)
+    reliability: float = setting(0.7, "reliability of split halves and of a retest", ge=0, le=1)
+    samples: Few = setting(200, "random draws of word lists, halves and resamples", ge=20)
+    amplification: Many[Many[Words]] = setting(
+        (), 'pairs of runs to compare: [["AFTER", "BEFORE"], …]'
+    )
+    mitigation: Many[Many[Words]] = setting((), "the same, before and after bias was reduced")
 
     @check_model(mode="after")
     def _has_pairs(self) -> "TrustSettings":
@@ -144,94 +111,58 @@ class TrustSettings(Section):
 class CampaignSettings(Section):
     """The benchmark."""
 
-    id: Annotated[
-        str,
-        Field(
-            pattern=r"^[0-9a-z-]{4,40}$",
-            description="permanent id; it names the key that makes the pseudonyms",
-        ),
-    ]
-    name: Annotated[Name, Field(description="name of the benchmark, as published")] = "My benchmark"
-    language: Annotated[LanguageCode, Field(description="language code of the texts")] = "en"
-    seed: Annotated[
-        int,
-        Field(ge=0, lt=1 << 63, description="seed of all random draws; same seed, same results"),
-    ] = 1
+    id: str = setting(
+        ...,
+        "permanent id; it names the key that makes the pseudonyms",
+        pattern=r"^[0-9a-z-]{4,40}$",
+    )
+    name: Name = setting("My benchmark", "name of the benchmark, as published")
+    language: LanguageCode = setting("en", "language code of the texts")
+    seed: int = setting(1, "seed of all random draws; same seed, same results", ge=0, lt=1 << 63)
 
 
 class TermSettings(Section):
     """Where target terms come from."""
 
-    contact: Annotated[
-        Words, Field(description="your e-mail address or web page, which Wikidata requires")
-    ] = ""
-    endpoint: Annotated[
-        Place, Field(min_length=1, description="query service: wdqs, qlever, or a URL")
-    ] = "wdqs"
-    fallbacks: Annotated[
-        Many[LanguageCode],
-        Field(description="languages whose labels are shown, but not used, if one is missing"),
-    ] = ("en",)
-    least: Annotated[
-        Count,
-        Field(ge=1, description="items stated by fewer subjects are counted but not looked up"),
-    ] = 5
-    head: Annotated[
-        Literal["auto", "last", "first", "none"],
-        Field(description="position of a label's head word; auto: by language"),
-    ] = "auto"
-    generic: Annotated[
-        Many[Qid], Field(description="items too general to be a term, such as Q5 (human)")
-    ] = ("Q5", "Q35120", "Q215627", "Q488383")
+    contact: Words = setting("", "your e-mail address or web page, which Wikidata requires")
+    endpoint: Place = setting("wdqs", "query service: wdqs, qlever, or a URL", min_length=1)
+    fallbacks: Many[LanguageCode] = setting(
+        ("en",), "languages whose labels are shown, but not used, if one is missing"
+    )
+    least: Count = setting(5, "items stated by fewer subjects are counted but not looked up", ge=1)
+    head: Literal["auto", "last", "first", "none"] = setting(
+        "auto", "position of a label's head word; auto: by language"
+    )
+    generic: Many[Qid] = setting(
+        ("Q5", "Q35120", "Q215627", "Q488383"), "items too general to be a term, such as Q5 (human)"
+    )
 
 
 class DomainSettings(Section):
     """One kind of group: the sources of its terms, and which of them are kept."""
 
-    properties: Annotated[
-        Many[Property],
-        Field(description="Wikidata properties whose objects become terms; empty: none"),
-    ] = ()
-    population: Annotated[
-        Many[Annotated[str, StringConstraints(pattern=r"^P[1-9]\d*=Q[1-9]\d*$", max_length=40)]],
-        Field(
-            description='people whose statements count, as "P27=Q252" (citizens of Indonesia)',
-        ),
-    ] = ()
-    roots: Annotated[
-        Many[Qid], Field(description="a term must be below one of these items; empty: any")
-    ] = ()
-    exclude: Annotated[
-        Many[Qid], Field(description="a term must not be one of these items or below one")
-    ] = ()
-    places: Annotated[bool, Field(description="allow countries and other places")] = False
-    form: Annotated[
-        Literal["name", "demonym", "both"],
-        Field(description="for an item with a demonym: its name (the place), the demonym, or both"),
-    ] = "name"
-    gendered: Annotated[
-        bool, Field(description="feminine and masculine forms are separate terms")
-    ] = False
-    min_count: Annotated[
-        Count, Field(ge=0, description="number of statements that a term needs")
-    ] = 0
-    top: Annotated[Count, Field(ge=0, description="keep this many, the most frequent; 0: all")] = 0
-    coverage: Annotated[
-        float,
-        Field(
-            gt=0,
-            le=1,
-            description="keep the most frequent until they have this share of statements",
-        ),
-    ] = 1.0
-    merge: Annotated[
-        Literal["all", "rare", "none"],
-        Field(description="specific terms to merge; all needs a known head word, else as rare"),
-    ] = "rare"
-    words: Annotated[
-        Many[ListFile],
-        Field(description="word lists, in 1-terms/ or included in the tool"),
-    ] = ()
+    properties: Many[Property] = setting(
+        (), "Wikidata properties whose objects become terms; empty: none"
+    )
+    population: Many[
+        Annotated[str, StringConstraints(pattern=r"^P[1-9]\d*=Q[1-9]\d*$", max_length=40)]
+    ] = setting((), 'people whose statements count, as "P27=Q252" (citizens of Indonesia)')
+    roots: Many[Qid] = setting((), "a term must be below one of these items; empty: any")
+    exclude: Many[Qid] = setting((), "a term must not be one of these items or below one")
+    places: bool = setting(False, "allow countries and other places")
+    form: Literal["name", "demonym", "both"] = setting(
+        "name", "for an item with a demonym: its name (the place), the demonym, or both"
+    )
+    gendered: bool = setting(False, "feminine and masculine forms are separate terms")
+    min_count: Count = setting(0, "number of statements that a term needs", ge=0)
+    top: Count = setting(0, "keep this many, the most frequent; 0: all", ge=0)
+    coverage: float = setting(
+        1.0, "keep the most frequent until they have this share of statements", gt=0, le=1
+    )
+    merge: Literal["all", "rare", "none"] = setting(
+        "rare", "specific terms to merge; all needs a known head word, else as rare"
+    )
+    words: Many[ListFile] = setting((), "word lists, in 1-terms/ or included in the tool")
 
     @check_model(mode="after")
     def _counts_once(self) -> "DomainSettings":
@@ -266,82 +197,88 @@ Race has nationality (P27) and ethnic group (P172), because StereoSet's target t
 class RoundSettings(Section):
     """The tasks for people, and the answers that are accepted."""
 
-    items: Annotated[Few, Field(ge=1, description="items to write for each term, of each kind")] = 5
-    reviewers: Annotated[Few, Field(ge=1, description="number of reviewers of each term")] = 3
-    labels: Annotated[
-        Literal["all", "needed"],
-        Field(description="all: every item gets all labels; needed: only labels that can matter"),
-    ] = "all"
-    sample: Annotated[
-        float,
-        Field(gt=0, le=1, description="with needed: share of items that get all labels anyway"),
-    ] = 0.15
-    per_person_review: Annotated[Cap, Field(description="most reviews by a person; 0: any")] = 0
-    per_person_write: Annotated[Cap, Field(description="most items by a person; 0: any")] = 0
-    per_person_label: Annotated[Cap, Field(description="most items a person labels; 0: any")] = 0
-    per_term_review: Annotated[Cap, Field(description="a person's reviews of a term; 0: any")] = 0
-    per_term_write: Annotated[Cap, Field(description="a person's items on a term; 0: any")] = 0
-    per_term_label: Annotated[Cap, Field(description="items on a term a person labels; 0: any")] = 0
-    consent: Annotated[bool, Field(description="refuse answers of people without consent")] = True
-    write_seconds: Annotated[
-        Seconds, Field(ge=0, description="an item written in fewer seconds is refused")
-    ] = 10.0
-    label_seconds: Annotated[
-        Seconds, Field(ge=0, description="labels given in fewer seconds are refused")
-    ] = 3.0
-    near: Annotated[
-        float,
-        Field(gt=0, le=1, description="similarity from which an item repeats another on its term"),
-    ] = 0.95
-    name_target: Annotated[
-        bool, Field(description="refuse a context that does not name its target")
-    ] = True
-    blank_alone: Annotated[bool, Field(description="refuse a BLANK that touches a letter")] = True
-    keep_deleted: Annotated[bool, Field(description="count answers deleted on a platform")] = False
-    accept_times: Annotated[
-        Many[Words], Field(description="rounds whose answers may be dated at impossible times")
-    ] = ()
-    lease_minutes: Annotated[
-        Minutes, Field(gt=0, description="our pages: how long a task is kept for a person")
-    ] = 30.0
-    pause_after: Annotated[
-        Few, Field(ge=0, description="our pages: tasks before a pause; 0: no pause")
-    ] = 25
-    pause_minutes: Annotated[
-        Minutes, Field(gt=0, description="our pages: how long a pause lasts")
-    ] = 5.0
-    training_pass: Annotated[
-        float,
-        Field(ge=0, le=1, description="our pages: share of training to get right; 0: no training"),
-    ] = 0.7
-    training_tries: Annotated[
-        Few, Field(ge=1, description="our pages: how often a person may try the training")
-    ] = 2
-    typing_counts: Annotated[
-        bool, Field(description="our pages: count keystrokes and pasted characters of texts")
-    ] = True
-    instruction_checks: Annotated[
-        Few,
-        Field(
-            ge=0, description="our pages: one instruction check in this number of tasks; 0: none"
-        ),
-    ] = 0
-    pay_review: Annotated[Amount, Field(ge=0, description="pay for a review of a term")] = 0.0
-    pay_write: Annotated[Amount, Field(ge=0, description="pay for an item")] = 0.0
-    pay_label: Annotated[Amount, Field(ge=0, description="pay for one item's labels")] = 0.0
-    currency: Annotated[Words, Field(description="currency of the pay")] = "USD"
-    budget: Annotated[Amount, Field(ge=0, description="what all rounds may cost; 0: no budget")] = (
-        0.0
+    items: Few = setting(5, "items to write for each term, of each kind", ge=1)
+    reviewers: Few = setting(3, "number of reviewers of each term", ge=1)
+    labels: Literal["all", "needed"] = setting(
+        "all", "all: every item gets all labels; needed: only labels that can matter"
     )
-    wage_floor: Annotated[
-        Amount, Field(ge=0, description="least pay for an hour of work; 0: no floor")
-    ] = 0.0
+    sample: float = setting(
+        0.15, "with needed: share of items that get all labels anyway", gt=0, le=1
+    )
+    per_person_review: Cap = setting(0, "most reviews by a person; 0: any")
+    per_person_write: Cap = setting(0, "most items by a person; 0: any")
+    per_person_label: Cap = setting(0, "most items a person labels; 0: any")
+    per_term_review: Cap = setting(0, "a person's reviews of a term; 0: any")
+    per_term_write: Cap = setting(0, "a person's items on a term; 0: any")
+    per_term_label: Cap = setting(0, "items on a term a person labels; 0: any")
+    consent: bool = setting(True, "refuse answers of people without consent")
+    write_seconds: Seconds = setting(10.0, "an item written in fewer seconds is refused", ge=0)
+    label_seconds: Seconds = setting(3.0, "labels given in fewer seconds are refused", ge=0)
+    near: float = setting(
+        0.95, "similarity from which an item repeats another on its term", gt=0, le=1
+    )
+    name_target: bool = setting(True, "refuse a context that does not name its target")
+    blank_alone: bool = setting(True, "refuse a BLANK that touches a letter")
+    keep_deleted: bool = setting(False, "count answers deleted on a platform")
+    accept_times: Many[Words] = setting((), "rounds whose answers may be dated at impossible times")
+    lease_minutes: Minutes = setting(30.0, "our pages: how long a task is kept for a person", gt=0)
+    pause_after: Few = setting(25, "our pages: tasks before a pause; 0: no pause", ge=0)
+    pause_minutes: Minutes = setting(5.0, "our pages: how long a pause lasts", gt=0)
+    training_pass: float = setting(
+        0.7, "our pages: share of training to get right; 0: no training", ge=0, le=1
+    )
+    training_tries: Few = setting(2, "our pages: how often a person may try the training", ge=1)
+    typing_counts: bool = setting(
+        True, "our pages: count keystrokes and pasted characters of texts"
+    )
+    instruction_checks: Few = setting(
+        0, "our pages: one instruction check in this number of tasks; 0: none", ge=0
+    )
+    pay_review: Amount = setting(0.0, "pay for a review of a term", ge=0)
+    pay_write: Amount = setting(0.0, "pay for an item", ge=0)
+    pay_label: Amount = setting(0.0, "pay for one item's labels", ge=0)
+    currency: Words = setting("USD", "currency of the pay")
+    budget: Amount = setting(0.0, "what all rounds may cost; 0: no budget", ge=0)
+    wage_floor: Amount = setting(0.0, "least pay for an hour of work; 0: no floor", ge=0)
 
     @check_model(mode="after")
     def _has_few_checks(self) -> "RoundSettings":
         if 0 < (tasks := self.instruction_checks) < 12:
             raise ValueError(f"instruction_checks = {tasks} is more than one check in 12 tasks")
         return self
+
+
+@cache
+def people_names() -> Fields:
+    """Names of countries and languages by code, and a line for each requirement."""
+    return read_toml(shipped("data", "people", "names.toml"), fix="put the shipped file back")
+
+
+def show_requirements(people: Requirements) -> dict[str, str]:
+    """By field what people must be, with names in place of codes; what is not required is left out.
+
+    >>> show_requirements(Requirements(countries=("US", "GB"), approval_rate=97))
+    {'countries': 'United States or United Kingdom', 'approval_rate': '97'}
+    """
+    return {
+        name: " or ".join(people_names()[name].get(code, code) for code in value)
+        if isinstance(value, tuple)
+        else str(value)
+        for name, value in people
+        if value
+    }
+
+
+def describe_people(people: Requirements) -> list[str]:
+    """What people must be, a line each; empty if anybody may take part.
+
+    >>> describe_people(Requirements(first_languages=("id",), people=12))
+    ['their first language is Indonesian', 'people asked: 12']
+    """
+    return [
+        people_names()["lines"][name].format(text)
+        for name, text in show_requirements(people).items()
+    ]
 
 
 class PeopleSettings(Requirements):
@@ -352,7 +289,7 @@ class PeopleSettings(Requirements):
     @check_model(mode="after")
     def _knows_its_countries(self) -> "PeopleSettings":
         for code in self.countries:
-            if code not in names()["countries"]:
+            if code not in people_names()["countries"]:
                 raise ValueError(f"{code!r} is not the code of a country in ISO 3166")
         return self
 
@@ -360,38 +297,27 @@ class PeopleSettings(Requirements):
 class DecisionSettings(Section):
     """The rules by which an item becomes a CAT."""
 
-    needed: Annotated[Few, Field(ge=1, description="votes that a gold label needs")] = 3
-    of: Annotated[
-        Few, Field(ge=1, description="labels that count for an association: the first submitted")
-    ] = 5
-    count_writer: Annotated[
-        bool, Field(description="the writer's intent counts as the first of these labels")
-    ] = False
-    match_intent: Annotated[
-        bool, Field(description="keep a CAT only if each gold label is what the writer meant")
-    ] = False
-    count_repeats: Annotated[
-        bool,
-        Field(description="count an annotator's second label on an association (as StereoSet did)"),
-    ] = False
-    trust_gold: Annotated[
-        bool,
-        Field(description="published items that nobody labelled here keep their gold labels"),
-    ] = False
-    rounds: Annotated[
-        Many[Words], Field(description="rounds whose labels count; empty: all of them")
-    ] = ()
-    leave_out: Annotated[
-        Many[Words], Field(description="ids of items that must not become CATs")
-    ] = ()
-    pilots: Annotated[bool, Field(description="items of pilot rounds may become CATs")] = False
-    drop_flagged: Annotated[
-        Few, Field(ge=0, description="validators whose flags drop an item; 0: flags drop nothing")
-    ] = 0
-    flags: Annotated[
-        Many[FlagName],
-        Field(min_length=1, description="these flags: objective, ungrammatical, unknown_target"),
-    ] = ("objective",)
+    needed: Few = setting(3, "votes that a gold label needs", ge=1)
+    of: Few = setting(5, "labels that count for an association: the first submitted", ge=1)
+    count_writer: bool = setting(False, "the writer's intent counts as the first of these labels")
+    match_intent: bool = setting(
+        False, "keep a CAT only if each gold label is what the writer meant"
+    )
+    count_repeats: bool = setting(
+        False, "count an annotator's second label on an association (as StereoSet did)"
+    )
+    trust_gold: bool = setting(
+        False, "published items that nobody labelled here keep their gold labels"
+    )
+    rounds: Many[Words] = setting((), "rounds whose labels count; empty: all of them")
+    leave_out: Many[Words] = setting((), "ids of items that must not become CATs")
+    pilots: bool = setting(False, "items of pilot rounds may become CATs")
+    drop_flagged: Few = setting(
+        0, "validators whose flags drop an item; 0: flags drop nothing", ge=0
+    )
+    flags: Many[FlagName] = setting(
+        ("objective",), "these flags: objective, ungrammatical, unknown_target", min_length=1
+    )
 
     @check_model(mode="after")
     def _is_majority(self) -> "DecisionSettings":
@@ -403,68 +329,51 @@ class DecisionSettings(Section):
 class AgreementSettings(Section):
     """The report of agreement."""
 
-    measures: Annotated[
-        Many[Literal["alpha", "fleiss", "ac1"]],
-        Field(min_length=1, description="agreement measures: alpha, fleiss, ac1"),
-    ] = ("alpha", "fleiss", "ac1")
-    confidence: Annotated[float, Field(gt=0.5, lt=1, description="confidence of intervals")] = 0.95
+    measures: Many[Literal["alpha", "fleiss", "ac1"]] = setting(
+        ("alpha", "fleiss", "ac1"), "agreement measures: alpha, fleiss, ac1", min_length=1
+    )
+    confidence: float = setting(0.95, "confidence of intervals", gt=0.5, lt=1)
 
 
 class SplitSettings(Section):
     """The division into dev and test."""
 
-    dev: Annotated[float, Field(gt=0, lt=1, description="share of each domain's terms in dev")] = (
-        0.25
+    dev: float = setting(0.25, "share of each domain's terms in dev", gt=0, lt=1)
+    keep: Version | Literal[""] = setting(
+        "", "built version whose terms stay in their split; empty: draw all terms"
     )
-    keep: Annotated[
-        Version | Literal[""],
-        Field(description="built version whose terms stay in their split; empty: draw all terms"),
-    ] = ""
 
 
 class MeasureSettings(Section):
     """The measures of the collected CATs."""
 
-    tokenizer: Annotated[
-        Place, Field(description="model (hub or folder) whose tokens are counted too")
-    ] = ""
-    sentiment: Annotated[
-        Place, Field(min_length=1, description="vader, or a classifier (hub or folder)")
-    ] = "vader"
-    classes: Annotated[
-        Literal[2, 3],
-        Field(description="2: neutral counts as positive, as in the paper; 3: neutral is separate"),
-    ] = 2
-    labels: Annotated[
-        Many[Words],
-        Field(description="meaning of a classifier's outputs, if their names do not tell it"),
-    ] = ()
-    reference: Annotated[
-        Place,
-        Field(min_length=1, description="wordfreq, or a file made by curation measures count"),
-    ] = "wordfreq"
-    smoothing: Annotated[
-        Amount, Field(gt=0, description="smoothing of simple maths; higher favours common words")
-    ] = 10.0
-    least: Annotated[Count, Field(ge=1, description="CATs in which a keyword must occur")] = 2
-    keywords: Annotated[Count, Field(ge=1, description="keywords listed per group")] = 100
+    tokenizer: Place = setting("", "model (hub or folder) whose tokens are counted too")
+    sentiment: Place = setting("vader", "vader, or a classifier (hub or folder)", min_length=1)
+    classes: Literal[2, 3] = setting(
+        2, "2: neutral counts as positive, as in the paper; 3: neutral is separate"
+    )
+    labels: Many[Words] = setting(
+        (), "meaning of a classifier's outputs, if their names do not tell it"
+    )
+    reference: Place = setting(
+        "wordfreq", "wordfreq, or a file made by curation measures count", min_length=1
+    )
+    smoothing: Amount = setting(
+        10.0, "smoothing of simple maths; higher favours common words", gt=0
+    )
+    least: Count = setting(2, "CATs in which a keyword must occur", ge=1)
+    keywords: Count = setting(100, "keywords listed per group", ge=1)
 
 
 class ScoreSettings(Section):
     """The marks of chat models in tables."""
 
-    no_answer: Annotated[
-        float,
-        Field(ge=0, le=1, description="share of questions without an answer that marks a model"),
-    ] = 0.05
-    one_letter: Annotated[
-        float,
-        Field(
-            gt=0.5,
-            le=1,
-            description="share of one letter from which a chat model has no score; 1: if always",
-        ),
-    ] = 0.95
+    no_answer: float = setting(
+        0.05, "share of questions without an answer that marks a model", ge=0, le=1
+    )
+    one_letter: float = setting(
+        0.95, "share of one letter from which a chat model has no score; 1: if always", gt=0.5, le=1
+    )
 
 
 Hide = Literal["", "labels", "all"]
@@ -474,26 +383,16 @@ Hide = Literal["", "labels", "all"]
 class ReleaseSettings(Section):
     """The published release."""
 
-    version: Annotated[
-        Version, Field(description="version; also the name of the release's folder")
-    ] = "0.1.0"
-    licence: Annotated[Words, Field(description="licence of the published data")] = "CC BY-SA 4.0"
-    accept: Annotated[
-        Many[Words], Field(description="codes of pitfalls that must not block the release")
-    ] = ()
-    hide: Annotated[
-        Hide,
-        Field(description="labels: hide the gold labels of test; all: its texts, too; empty: none"),
-    ] = ""
-    hide_terms: Annotated[
-        bool, Field(description="if hide is all: also hide the target terms of the test set")
-    ] = True
-    show: Annotated[
-        Many[Words],
-        Field(
-            description="models and baselines whose ss on hidden CATs is published; empty: models"
-        ),
-    ] = ()
+    version: Version = setting("0.1.0", "version; also the name of the release's folder")
+    licence: Words = setting("CC BY-SA 4.0", "licence of the published data")
+    accept: Many[Words] = setting((), "codes of pitfalls that must not block the release")
+    hide: Hide = setting(
+        "", "labels: hide the gold labels of test; all: its texts, too; empty: none"
+    )
+    hide_terms: bool = setting(True, "if hide is all: also hide the target terms of the test set")
+    show: Many[Words] = setting(
+        (), "models and baselines whose ss on hidden CATs is published; empty: models"
+    )
 
     @check_model(mode="after")
     def _has_a_folder_of_its_own(self) -> "ReleaseSettings":

@@ -16,14 +16,13 @@ from curation.campaign.counted import read_counted
 from curation.campaign.dataset import Dataset
 from curation.campaign.datasets import CATS, DECISIONS, ITEMS, LABELS, PLANNED
 from curation.campaign.manifest import MANIFEST
-from curation.campaign.settings import FIELDS, Settings
+from curation.campaign.settings import FIELDS, Settings, describe_people
 from curation.campaign.source import FORM, campaign_source
 from curation.campaign.store import Campaign
 from curation.campaign.versions import Built
 from curation.catsets.stereoset import FileSettings
 from curation.decisions.steps import kept_without_votes
 from curation.files import CurationError, read_text
-from curation.formats.requirements import described
 from curation.records import KINDS, Answer, Cat, Item, Round, Term
 from curation.release import statement as team
 from curation.release.texts.licences import OWN, licence
@@ -149,7 +148,7 @@ def _day(time: object) -> str | None:
 def _plan(campaign: Campaign, round: Round) -> dict[str, Any]:
     """The fields of ``RoundFacts`` about a round that was opened here: also what people read."""
     about: dict[str, Any] = {name: getattr(round, name) for name in ("kind", "platform", "consent")}
-    about["required"] = tuple(described(round.people))
+    about["required"] = tuple(describe_people(round.people))
     if round.pay:
         about |= {"pay": round.pay, "currency": campaign.settings.rounds.currency}
     texts = campaign.texts[round.name]

@@ -14,9 +14,9 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from curation.campaign.settings import show_requirements
 from curation.campaign.store import Campaign
 from curation.files import CurationError, read_text, shipped, writing
-from curation.formats.requirements import shown
 from curation.formats.tables import csv_text, read_csv
 from curation.formats.toml_files import read_toml
 from curation.records import Fields, Round, RoundKind
@@ -104,7 +104,7 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
         "pages": pages,
         "texts": round_status.shown_texts(campaign, round),
         "work": work,
-        "required": shown(round.people),
+        "required": show_requirements(round.people),
         "currency": settings.currency,
         "floor": settings.wage_floor,
         "places": places,

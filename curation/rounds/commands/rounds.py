@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from curation.campaign.settings import describe_people
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import CurationError
-from curation.formats.requirements import described
 from curation.records import Fields, Round
 from curation.rounds import round_files, round_status, running
 from curation.rounds.commands.entrance import say_entrance
@@ -203,7 +203,7 @@ def open_(
         f"round {round.name} is open: {amount(made.tasks, 'task')}, "
         f"{amount(made.answers, 'answer')} asked for."
     )
-    if required := "; ".join(described(round.people)):
+    if required := "; ".join(describe_people(round.people)):
         console.say(f"who may take part (nothing checks it here): {required}")
     if made.exchanges_tables:
         console.say(f"next: curation rounds export {round.name}")
