@@ -20,7 +20,7 @@ from curation.files import dump_json
 from curation.measures import steps as measures
 from curation.measures.pitfalls import counts, pitfalls
 from curation.records import GOLDS, Cat, CatAssociation, Kind
-from curation.text.characters import is_hyphenated
+from curation.text.item_form import is_hyphenated
 
 
 def cats(path: Path) -> list[Cat]:

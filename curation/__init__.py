@@ -27,6 +27,6 @@ def open_campaign(folder: str | PathLike[str]) -> "Campaign":
 
     from curation import pipeline  # noqa: F401  (so that all steps are known)
     from curation.campaign import store
-    from curation.campaign.reading import Reading
+    from curation.campaign.step import Reading
 
     return Reading(store.open_campaign(Path(folder)))

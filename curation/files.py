@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_type_hints
 
 import orjson
-from pydantic import TypeAdapter, ValidationError
 
-from curation.records import Record
 from curation.text.addresses import hide_secrets
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from curation.records import Record
 
 
 class Column:
@@ -154,7 +154,7 @@ class CurationError(Exception):
         return type(self), (self.what, self.fix)  # without this, pickling would lose the fix
 
 
-def schema_name(record: type[Record]) -> str:
+def schema_name(record: "type[Record]") -> str:
     """The name of a record type's file in ``schemas/``.
 
     >>> from curation.records import CatAssociation
@@ -164,7 +164,7 @@ def schema_name(record: type[Record]) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", record.__name__).lower() + ".schema.json"
 
 
-def schema(record: type[Record]) -> bytes:
+def schema(record: "type[Record]") -> bytes:
     """The JSON Schema of a record type, as in ``schemas/``."""
     content = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -173,7 +173,7 @@ def schema(record: type[Record]) -> bytes:
     return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n"
 
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound="Record")
 CHUNK = 50_000  # lines to parse at once, to limit the memory for a large table
 
 
@@ -310,7 +310,9 @@ def count_lines(path: Path) -> int:
         return sum(1 for _ in file)
 
 
-def _bad_line(path: Path, number: int, line: bytes, record: type[Record]) -> CurationError | None:
+def _bad_line(path: Path, number: int, line: bytes, record: "type[Record]") -> CurationError | None:
+    from pydantic import ValidationError
+
     where = f"{path} line {number}"
     try:
         record.model_validate_json(line)
@@ -341,6 +343,8 @@ def read_records(path: Path, record: type[R], *, missing_ok: bool = False) -> li
 
 def each_record(path: Path, record: type[R], *, whole_lines: bool = False) -> Iterator[R]:
     """As ``read_records``, one by one; ``whole_lines`` leaves out a half line at the end."""
+    from pydantic import TypeAdapter, ValidationError
+
     validate = TypeAdapter(record).validate_json
     for first, lines in _lines(path):
         if whole_lines and not lines[-1].endswith(b"\n"):
@@ -356,7 +360,7 @@ def _one_a_line(lines: list[bytes]) -> bool:
     return all(line.strip()[:1] == b"{" and line.rstrip()[-1:] == b"}" for line in lines)
 
 
-def _raise_first_bad(path: Path, first: int, lines: list[bytes], record: type[Record]) -> None:
+def _raise_first_bad(path: Path, first: int, lines: list[bytes], record: "type[Record]") -> None:
     for number, line in enumerate(lines, first):
         if error := _bad_line(path, number, line, record):
             raise error
@@ -365,7 +369,7 @@ def _raise_first_bad(path: Path, first: int, lines: list[bytes], record: type[Re
     )
 
 
-def read_table(paths: Sequence[Path], record: type[Record]) -> "pd.DataFrame":
+def read_table(paths: Sequence[Path], record: "type[Record]") -> "pd.DataFrame":
     """JSONL files of many small records as one table, checked as a whole.
 
     Args:
@@ -379,6 +383,7 @@ def read_table(paths: Sequence[Path], record: type[Record]) -> "pd.DataFrame":
         CurationError: a line is not a valid record; the message names file, line and field.
     """
     import pandas as pd
+    from pydantic import TypeAdapter, ValidationError
 
     checks = {
         name: TypeAdapter(list[hint])  # type: ignore[valid-type]
@@ -537,7 +542,7 @@ def sync(folder: Path) -> None:
         os.close(handle)
 
 
-def dump_line(record: Record) -> bytes:
+def dump_line(record: "Record") -> bytes:
     """A record as one JSON line."""
     return orjson.dumps(record.model_dump(mode="python")) + b"\n"
 

@@ -15,10 +15,9 @@ from curation.board.about import SETTINGS, Baseline, BoardSettings, SetFacts, ch
 from curation.board.folder import CATS, FACTS, Board, keep_head, open_board, owner_folder
 from curation.board.log import Closed, Opened, Scored, chained
 from curation.board.opening import refused
-from curation.campaign.history import BuiltVersion, History, texts_of
 from curation.campaign.manifest import file_names, write_folder
 from curation.campaign.store import Campaign
-from curation.campaign.versions import ANONYMOUS, REVEALED
+from curation.campaign.versions import ANONYMOUS, REVEALED, BuiltVersion, History, texts_of
 from curation.files import digest, dump_json, read_bytes, read_text, refuse_links, sweep, writing
 from curation.formats.toml_files import with_setting, write_form
 from curation.records import KINDS

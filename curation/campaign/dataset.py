@@ -21,6 +21,8 @@ R = TypeVar("R", bound=Record)
 class Dataset(Generic[T_co]):
     """What a campaign holds under a name.
 
+    ``Campaign`` has some datasets as attributes: ``campaign.items`` is ``campaign[ITEMS]``.
+
     Attributes:
         name: its name.
         files: the files that it is made of; absent ones count, too.
@@ -38,6 +40,9 @@ class Dataset(Generic[T_co]):
     reads: "tuple[AnyDataset, ...]" = ()
     by_value: bool = False
 
+    def __get__(self, campaign: "Campaign", owner: object = None) -> T_co:
+        return campaign[self]
+
 
 @dataclass(frozen=True, eq=False)
 class RoundDataset(Generic[T_co]):
@@ -52,6 +57,9 @@ class RoundDataset(Generic[T_co]):
     read: Callable[[Path], T_co]
 
     by_value = False
+
+    def __get__(self, campaign: "Campaign", owner: object = None) -> "OfRounds[T_co]":
+        return campaign[self]
 
     @property
     def reads(self) -> "tuple[AnyDataset, ...]":

@@ -13,6 +13,7 @@ from curation.campaign.dataset import (
     in_file,
     in_files,
     of_round,
+    shipped_file,
 )
 from curation.files import CurationError, read_json, read_records, read_table
 from curation.formats.table_words import Sections, wrong_text
@@ -89,7 +90,7 @@ def _read_rounds(campaign: "Campaign") -> tuple[Round, ...]:
     return tuple(sorted(rounds, key=lambda each: (each.opened_at or "9", each.name)))
 
 
-ROUNDS = Dataset("rounds", _opened, _read_rounds)
+ROUNDS: Dataset[tuple[Round, ...]] = Dataset("rounds", _opened, _read_rounds)
 
 
 class Plan(NamedTuple):
@@ -199,3 +200,21 @@ SCORES: Dataset[tuple[Path, ...]] = Dataset(
     "score runs", run_files, lambda campaign: tuple(run_files(campaign))
 )
 """The files of score runs that steps read."""
+META_TEXT = shipped_file("data", "words", "meta_text.csv")
+PITFALL_TABLES = (
+    shipped_file("data", "words", "pitfalls.csv"),
+    shipped_file("data", "checks", "pitfalls.toml"),
+)
+RATES = shipped_file("data", "rates", "stereoset_dev.json")
+
+
+def _own_words(campaign: "Campaign") -> Path:
+    return campaign.folder("measures") / "words.csv"
+
+
+OWN_WORDS: Dataset[Path | None] = Dataset(
+    "own words",
+    lambda campaign: [_own_words(campaign)],
+    lambda campaign: path if (path := _own_words(campaign)).exists() else None,
+)
+"""The file of a team's own word lists for pitfalls, if there is one."""

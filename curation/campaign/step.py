@@ -1,9 +1,11 @@
 """How a step runs: only if its inputs, settings or algorithm have changed, and after what it needs.
 
-A step is declared beside its functions. ``pipeline.py`` has all steps in order.
+A step is declared beside its functions. ``pipeline.py`` has all steps in order. ``Reading`` is a
+campaign for notebooks: it says whether what it gives is out of date.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import metadata, util
@@ -17,7 +19,7 @@ from curation.campaign.dataset import AnyDataset
 from curation.campaign.datasets import PLANS, ROUNDS, neutral_rounds
 from curation.campaign.manifest import Results, changes, run_step
 from curation.campaign.settings import Settings, fields_of, noted
-from curation.campaign.store import FOLDERS, Campaign, Stage
+from curation.campaign.store import FOLDERS, Campaign, Stage, open_campaign
 from curation.files import CurationError, refuse_links
 from curation.records import Fields, Manifest, Round, StepRun
 from curation.text.words import INSTALL, base
@@ -127,6 +129,7 @@ class _Fields:
 
 
 _MODULES = {"better-profanity": "better_profanity", "Faker": "faker", "mecab-python3": "MeCab"}
+_WORD_PACKAGES = ("wordfreq", "simplemma", "lemminflect", "better-profanity", "Faker", "rapidfuzz")
 _SPLITTERS = {"ja": ("mecab-python3", "ipadic"), "zh": ("jieba",)}
 
 
@@ -461,6 +464,11 @@ def splitters(language: str) -> tuple[str, ...]:
     return _SPLITTERS.get(base(language), ())
 
 
+def word_packages(settings: Settings) -> tuple[str, ...]:
+    """The packages that pitfalls in words depend on."""
+    return (*_WORD_PACKAGES, *splitters(settings.campaign.language))
+
+
 def removed(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
     """The packages that a step's last results were made with and that are not installed now.
 
@@ -484,3 +492,48 @@ def removed(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]
         for name, version in then.items()
         if version is not None and name in here and here[name] is None
     }
+
+
+class Reading(Campaign):
+    """A campaign that warns if a dataset is out of date when it is asked for. It runs nothing.
+
+    Under its lock it is silent: who writes brings up to date what is read.
+    """
+
+    def __init__(self, campaign: Campaign, reporter: Reporter = QUIET) -> None:
+        super().__init__(campaign.root, campaign.settings)
+        object.__setattr__(self, "_reporter", reporter)
+        object.__setattr__(self, "_is_silent", False)
+
+    _reporter: Reporter
+    _is_silent: bool
+
+    def __getitem__(self, dataset: Any) -> Any:
+        step = MAKERS.get(dataset)
+        if step and not self._is_silent:
+            with self._silent():
+                is_new = is_up_to_date(self, step)
+            if not is_new:
+                self._reporter.warn(
+                    f"{dataset.name}: out of date, or made from what is; «curation status» says "
+                    "what has changed, and «curation run» computes it again"
+                )
+        return super().__getitem__(dataset)
+
+    @contextmanager
+    def lock(self, *, wait: float = 0) -> Iterator[None]:
+        """As every campaign; see ``Campaign.lock``."""
+        with super().lock(wait=wait), self._silent():
+            yield
+
+    @contextmanager
+    def _silent(self) -> Iterator[None]:
+        object.__setattr__(self, "_is_silent", True)
+        try:
+            yield
+        finally:
+            object.__setattr__(self, "_is_silent", False)
+
+    def reload(self) -> "Reading":
+        """The campaign opened again, with its settings as they are now."""
+        return Reading(open_campaign(self.root), self._reporter)

@@ -66,39 +66,18 @@ from curation.files import (
     sweep,
     writing,
 )
-from curation.formats.table_words import Sections
 from curation.records import (
-    Answer,
-    Cat,
-    Correction,
-    Decision,
-    Flag,
-    InstructionChecks,
-    Item,
-    Label,
     Manifest,
-    Person,
-    Pitfall,
-    Rejection,
     Round,
-    Standing,
-    Task,
-    Term,
-    Typing,
 )
 from curation.text.times import now
 from curation.work.interrupts import is_command
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 SETTINGS = "campaign.toml"
-GROUPS = {
-    *("terms", "rounds", "import", "decisions", "measures", "scores", "trust", "release", "pages"),
-    "board",
-}
-"""The groups of commands, whose second word is a command too, and not an argument."""
 Stage = Literal[
     "terms", "rounds", "decisions", "measures", "scores", "trust", "release", "pages", "boards"
 ]
@@ -114,6 +93,8 @@ FOLDERS: dict[Stage, str] = {
     "boards": "boards",
 }
 """The folders of a campaign."""
+GROUPS = {*FOLDERS, "import", "board"} - {"boards"}
+"""The groups of commands, whose second word is a command too, and not an argument."""
 _OURS = shipped("data")
 
 
@@ -121,7 +102,32 @@ _OURS = shipped("data")
 class Campaign:
     """A campaign's folder, its settings as they were when it was opened, and what is in it.
 
-    If you edit ``campaign.toml``, open the campaign again.
+    If you edit ``campaign.toml``, open the campaign again. What is there by round is read as
+    ``campaign.tasks["main"]``.
+
+    Attributes:
+        terms: the terms by id.
+        items: the items of all rounds but neutral ones.
+        labels: those of all rounds but those on neutral associations: one row per label, with the
+            fields of ``records.Label`` as columns.
+        decisions: the decision on each item, in the order of ``items``; empty before the first.
+        cats: the CATs that were kept; empty before the first split.
+        people: the people who have answered, by pseudonym.
+        neutral_items: the items with a neutral association; never CATs.
+        neutral_labels: the labels on the items of ``neutral_items``; they count for no gold label.
+        standing: the decisions about people, in order.
+        corrections: the texts of items that the team has changed, in order.
+        rounds: all rounds that were opened here, oldest first.
+        tasks: by round, its tasks. Asking for them raises a CurationError if they are missing, as
+            in a copy without private files, or if a line is not a task.
+        answers: by round, what became of each answer to its tasks; empty before the first answer.
+        flags: by round, the flags that validators set on its items; empty before the first answer.
+        texts: by round, the texts with which it was planned; None if it has none. A damaged file
+            raises a CurationError.
+        rejected: by round, the answers that were refused, each with its reason.
+        pitfalls: by round, the pitfalls of its items that were let in.
+        checks: by round, its instruction checks by person; empty if there were none.
+        typing: by round, how its texts came about; empty if nothing was counted.
     """
 
     root: Path
@@ -130,6 +136,26 @@ class Campaign:
         default_factory=dict, init=False, repr=False, compare=False
     )
     _hashes: dict[Path, Known] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    terms = TERMS
+    items = ITEMS
+    labels = LABELS
+    decisions = DECISIONS
+    cats = CATS
+    people = PEOPLE
+    neutral_items = NEUTRAL_ITEMS
+    neutral_labels = NEUTRAL_LABELS
+    standing = STANDING
+    corrections = CORRECTIONS
+    rounds = ROUNDS
+    tasks = TASKS
+    answers = ANSWERS
+    flags = FLAGS
+    texts = TEXTS
+    rejected = REJECTED
+    pitfalls = ITEM_PITFALLS
+    checks = CHECKS
+    typing = TYPING
 
     @overload
     def __getitem__(self, dataset: Dataset[T]) -> T: ...
@@ -238,65 +264,6 @@ class Campaign:
         path = folder / MANIFEST
         return self.once(path, [path], lambda: read_manifest(folder))
 
-    @property
-    def terms(self) -> Mapping[str, Term]:
-        """The terms by id."""
-        return self[TERMS]
-
-    @property
-    def items(self) -> tuple[Item, ...]:
-        """The items of all rounds but neutral ones."""
-        return self[ITEMS]
-
-    @property
-    def labels(self) -> "pd.DataFrame":
-        """The labels of all rounds but those on neutral associations.
-
-        Returns:
-            One row per label, with the fields of ``records.Label`` as columns.
-        """
-        return self[LABELS]
-
-    @property
-    def decisions(self) -> tuple[Decision, ...]:
-        """The decision on each item, in the order of ``items``; empty before the first."""
-        return self[DECISIONS]
-
-    @property
-    def cats(self) -> tuple[Cat, ...]:
-        """The CATs that were kept; empty before the first split."""
-        return self[CATS]
-
-    @property
-    def people(self) -> tuple[Person, ...]:
-        """The people who have answered, by pseudonym."""
-        return self[PEOPLE]
-
-    @property
-    def neutral_items(self) -> tuple[Item, ...]:
-        """The items with a neutral association; never CATs."""
-        return self[NEUTRAL_ITEMS]
-
-    @property
-    def neutral_labels(self) -> tuple[Label, ...]:
-        """The labels on the items of ``neutral_items``; they count for no gold label."""
-        return self[NEUTRAL_LABELS]
-
-    @property
-    def standing(self) -> tuple[Standing, ...]:
-        """The decisions about people, in order."""
-        return self[STANDING]
-
-    @property
-    def corrections(self) -> tuple[Correction, ...]:
-        """The texts of items that the team has changed, in order."""
-        return self[CORRECTIONS]
-
-    @property
-    def rounds(self) -> tuple[Round, ...]:
-        """All rounds that were opened here, oldest first."""
-        return self[ROUNDS]
-
     def round(self, name: str) -> Round:
         """A round as ``round.json`` has it: how it was planned, and its state.
 
@@ -322,55 +289,6 @@ class Campaign:
             By name, whether it is a round of labels.
         """
         return neutral_rounds(self.rounds)
-
-    @property
-    def tasks(self) -> OfRounds[tuple[Task, ...]]:
-        """The tasks of each round that was opened here.
-
-        Raises:
-            CurationError: they are missing, as in a copy without private files; or a line is not a
-                task.
-        """
-        return self[TASKS]
-
-    @property
-    def answers(self) -> OfRounds[tuple[Answer, ...]]:
-        """By round, what became of each answer to its tasks; empty before the first answer."""
-        return self[ANSWERS]
-
-    @property
-    def flags(self) -> OfRounds[tuple[Flag, ...]]:
-        """By round, the flags that validators set on its items; empty before the first answer."""
-        return self[FLAGS]
-
-    @property
-    def texts(self) -> OfRounds[Sections | None]:
-        """By round, the texts with which it was planned; None if it has none.
-
-        Raises:
-            CurationError: the file is damaged.
-        """
-        return self[TEXTS]
-
-    @property
-    def rejected(self) -> OfRounds[tuple[Rejection, ...]]:
-        """By round, the answers that were refused, each with its reason."""
-        return self[REJECTED]
-
-    @property
-    def pitfalls(self) -> OfRounds[tuple[Pitfall, ...]]:
-        """By round, the pitfalls of its items that were let in."""
-        return self[ITEM_PITFALLS]
-
-    @property
-    def checks(self) -> OfRounds[tuple[InstructionChecks, ...]]:
-        """By round, its instruction checks by person; empty if there were none."""
-        return self[CHECKS]
-
-    @property
-    def typing(self) -> OfRounds[tuple[Typing, ...]]:
-        """By round, how its texts came about; empty if nothing was counted."""
-        return self[TYPING]
 
     def folder(self, stage: Stage) -> Path:
         """The folder of a stage."""

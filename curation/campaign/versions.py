@@ -1,21 +1,30 @@
-"""The built versions of a campaign's release, and those that a split keeps."""
+"""The built versions of a campaign's release: their order, and what they hide and gave out."""
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import StringConstraints
 
 from curation.campaign.dataset import Dataset, in_file
-from curation.campaign.store import Campaign
-from curation.files import CurationError, read_bytes
+from curation.campaign.settings import Hide, ReleaseSettings
+from curation.campaign.store import SETTINGS, Campaign, open_campaign
+from curation.files import CurationError, read_bytes, read_json, read_records
 from curation.formats.tables import read_json_lines
 from curation.records import Id, Record
-from curation.released.commitments import HiddenGold
-from curation.released.contents import SEALED, TERMS
-from curation.released.folder import data_files, read_version
+from curation.released import numbers
+from curation.released.commitments import HiddenGold, texts
+from curation.released.contents import FACTS, SEALED, TERMS, PublishedCat
+from curation.released.facts import Facts
+from curation.released.folder import data_files, read_version, stereoset_cats
 from curation.released.golds import read_golds
+from curation.released.numbers import GivenOut
+from curation.released.seen import Form, Seen
 from curation.released.version import Version
+from curation.text.wording import amount
 
 ANONYMOUS = "-anonymous"
 REVEALED = "-revealed"
@@ -158,3 +167,206 @@ def _kept(campaign: Campaign) -> list[Path]:
     folder = campaign.folder("release") / name
     before = earlier(campaign)
     return before[: before.index(folder) + 1] if folder in before else [folder]
+
+
+# --- what was hidden, published and given out before --------------------------------------------
+
+LEDGER = "given-out.jsonl"
+
+
+@dataclass
+class BuiltVersion:
+    """A built version: its folder, and what is in it, read when it is first asked for."""
+
+    folder: Path
+
+    @property
+    def version(self) -> str:
+        """The version, without what the folder of an anonymous one has after it."""
+        return self.folder.name.removesuffix(ANONYMOUS)
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether the texts of its test set are hidden."""
+        return (self.folder / SEALED).exists()
+
+    @cached_property
+    def cats(self) -> Form:
+        """Its CATs, as in ``dev.json`` and ``test.json``."""
+        return stereoset_cats(self.folder)
+
+    @cached_property
+    def facts(self) -> Facts | None:
+        """Its ``release.json``, if there is one."""
+        path = self.folder / FACTS
+        return Facts.model_validate(read_json(path)) if path.is_file() else None
+
+
+def _named_versions(campaign: Campaign) -> list[BuiltVersion]:
+    version = campaign.settings.release.version
+    return [BuiltVersion(campaign.folder("release") / f"{version}{e}") for e in ("", ANONYMOUS)]
+
+
+def _hide_files(campaign: Campaign) -> list[Path]:
+    built = [place.folder for place in _named_versions(campaign)]
+    gold = gold_file(campaign, campaign.settings.release.version)
+    return [gold, *built, *(folder / SEALED for folder in built)]
+
+
+def _read_hide(campaign: Campaign) -> Hide:
+    release, built = campaign.settings.release, _named_versions(campaign)
+    is_built = any(place.folder.is_dir() for place in built)
+    if release.hide or not (is_built and gold_file(campaign, release.version).is_file()):
+        return release.hide
+    return "all" if any(place.is_sealed for place in built) else "labels"
+
+
+HIDE: Dataset[Hide] = Dataset("hide", _hide_files, _read_hide, by_value=True)
+"""What is hidden of the version that the settings name: what ``hide`` says, or how it was built.
+
+A built version is never rewritten, so it stays hidden, also if ``hide`` was removed since. If
+``hide`` names another level, the build is an error.
+"""
+
+
+@dataclass
+class History:
+    """What was hidden, published and given out before, read once and only if it is asked for.
+
+    Attributes:
+        campaign: the campaign; its settings name the version that is built.
+    """
+
+    campaign: Campaign
+    _golds: dict[str, list[HiddenGold]] = field(default_factory=dict)
+
+    @property
+    def release(self) -> ReleaseSettings:
+        """The settings in ``[release]``; what is hidden of this version is ``hide``, below."""
+        return self.campaign.settings.release
+
+    @property
+    def hide(self) -> Hide:
+        """What is hidden of the version that the settings name."""
+        return self.campaign[HIDE]
+
+    @cached_property
+    def files(self) -> dict[str, Path]:
+        """The private gold file of each version that has one."""
+        paths = sorted(self.campaign.folder("release").glob("gold-*.jsonl"))
+        return {path.stem.removeprefix("gold-"): path for path in paths}
+
+    @cached_property
+    def built(self) -> list[BuiltVersion]:
+        """All built versions, by name."""
+        return [BuiltVersion(folder) for folder in built_versions(self.campaign)]
+
+    @cached_property
+    def ledger(self) -> list[GivenOut]:
+        """The values that were given out.
+
+        Raises:
+            CurationError: a line is damaged.
+        """
+        try:
+            return read_records(self.campaign.folder("release") / LEDGER, GivenOut, missing_ok=True)
+        except CurationError as error:
+            fix = "correct the line (docs/release.md, How many values), or restore the file"
+            raise CurationError(error.what, fix) from None
+
+    def revealed(self, version: str) -> bool:
+        """Whether a version was revealed: its folder VERSION-revealed is there."""
+        return (self.campaign.folder("release") / f"{version}{REVEALED}").is_dir()
+
+    def golds(self, version: str) -> list[HiddenGold]:
+        """The lines of a version's gold file.
+
+        Raises:
+            CurationError: the file is damaged.
+        """
+        if version not in self._golds:
+            self._golds[version] = read_golds(self.files[version])
+        return self._golds[version]
+
+    def secret(self, golds: Sequence[HiddenGold]) -> list[HiddenGold]:
+        """The hidden CATs whose gold labels no other version has published or revealed."""
+        return [gold for gold in golds if not self.public & numbers.names([gold])]
+
+    @cached_property
+    def public(self) -> set[object]:
+        """By what CATs are recognised whose gold labels are public."""
+        public: set[object] = set()
+        for version in filter(self.revealed, self.files):
+            public |= numbers.names(self.golds(version))
+        for cat in (cat for place in self.built for cat in place.cats if cat.labelled):
+            public |= {cat.id, texts_of(cat)}
+        return public
+
+    @cached_property
+    def unknown(self) -> set[object]:
+        """By what CATs are recognised whose gold labels a version hides, also without its file."""
+        known = {name for golds in self.hidden.values() for name in numbers.names(golds)}
+        closed = (place for place in self.built if not self.revealed(place.version))
+        return known | {texts_of(cat) for place in closed for cat in place.cats if not cat.labelled}
+
+    @cached_property
+    def hidden(self) -> dict[str, Sequence[HiddenGold]]:
+        """The CATs of each version that is not revealed whose gold labels nobody knows."""
+        versions = (version for version in self.files if not self.revealed(version))
+        return {version: self.secret(self.golds(version)) for version in versions}
+
+    def given(self, golds: Mapping[str, Sequence[HiddenGold]]) -> list[GivenOut]:
+        """The values that were given out about gold labels that are still hidden.
+
+        They are those of the ledger, and those of built versions, in case the ledger was lost.
+        """
+        found = [value for value in self.ledger if not self.revealed(value.version)]
+        for place in self.built:
+            if not self.revealed(place.version) and place.facts:
+                found += values_of(place.facts, place.version, golds.get(place.version, ()))
+        return found
+
+
+def values_of(facts: Facts, version: str, golds: Sequence[HiddenGold]) -> list[GivenOut]:
+    """The values about hidden gold labels in the facts of a version with these hidden CATs."""
+    cats = numbers.fingerprint(golds)
+    return [
+        GivenOut(version=version, cats=cats, name=name, value=value)
+        for name, value in numbers.values(facts).items()
+    ]
+
+
+def texts_of(cat: PublishedCat | Seen) -> tuple[object, ...]:
+    """What makes two CATs the same for a reader, whatever their ids and labels are."""
+    return texts(cat.kind, cat.context, (option.sentence for option in cat.options))
+
+
+def remaining(path: Path) -> str:
+    """How many values about the CATs of a private gold file may still be given out, in words.
+
+    Args:
+        path: a gold file. The text is empty if it is not that of a hidden version of a campaign.
+
+    Raises:
+        CurationError: the ledger or a gold file is damaged.
+    """
+    version, folder = path.stem.removeprefix("gold-"), path.resolve().parent
+    if version == path.stem or not (folder.parent / SETTINGS).is_file():
+        return ""
+    history = History(open_campaign(folder.parent))
+    golds = history.hidden
+    if version not in golds or history.files[version].resolve() != path.resolve():
+        return ""
+    places = (place for place in history.built if place.version == version)
+    facts = next((place.facts for place in places if place.facts), None)
+    # It was not built, or its folder was deleted; or all results may be published.
+    if facts is None or golds[version][0].sealed:
+        return ""
+    dev = numbers.dev_cats(facts)
+    left = max(numbers.room(version, golds, history.given(golds), dev=dev), 0)
+    allowed = amount(numbers.budget(len(golds[version]), dev), "value")
+    return (
+        f"{path.name} has hidden gold labels: {left} of {allowed} about them may still be given "
+        "out, each the overall ss and icat of one model, rounded to one decimal; lms does not "
+        "count. More would give the labels away (docs/release.md, What hidden labels protect)"
+    )

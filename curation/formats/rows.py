@@ -8,8 +8,18 @@ import orjson
 
 from curation.files import CurationError, decoded, open_input, parsed_json, read_text
 from curation.formats.packed import CUT_OFF, HEAD, WORKBOOK, kind_of
-from curation.formats.table import Columns, Table, TablePlace, damaged, no_columns
-from curation.formats.tables import check_width, read_csv, read_json_lines, restored
+from curation.formats.tables import (
+    Columns,
+    NumberedRow,
+    Table,
+    TablePlace,
+    check_width,
+    damaged,
+    no_columns,
+    read_csv,
+    read_json_lines,
+    restored,
+)
 
 _SAVE = "open it in its program and save it as .xlsx"
 FIXES = {
@@ -91,7 +101,7 @@ def read_rows(
     columns: Columns = no_columns,
     *,
     data: bytes | None = None,
-) -> Iterator[tuple[int, dict[str, Any]]]:
+) -> Iterator[NumberedRow]:
     """The rows of a workbook, a CSV or a JSONL file with their row or line numbers.
 
     A JSON list of objects is read too; its rows are numbered from 1. Values are not changed, and
@@ -123,7 +133,7 @@ def read_rows(
         yield from _text_rows(path, data)
 
 
-def _text_rows(path: Path, data: bytes | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+def _text_rows(path: Path, data: bytes | None = None) -> Iterator[NumberedRow]:
     text = read_text(path) if data is None else decoded(data, path)
     first = text.lstrip()[:1]
     if first == "[":
@@ -140,9 +150,7 @@ def _restored(cell: str | list[str]) -> str | list[str]:
     return restored(cell) if isinstance(cell, str) else [restored(each) for each in cell]
 
 
-def _checked(
-    path: Path, unit: str, rows: Iterable[tuple[int, dict[str, Any]]]
-) -> Iterator[tuple[int, dict[str, Any]]]:
+def _checked(path: Path, unit: str, rows: Iterable[NumberedRow]) -> Iterator[NumberedRow]:
     """Rows of JSON that can be kept: not too many fields, and not nested too deeply."""
     for number, row in rows:
         place = f"{path} {unit} {number}"

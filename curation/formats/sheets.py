@@ -27,8 +27,17 @@ from openpyxl.xml.functions import fromstring
 
 from curation.files import CurationError, open_input
 from curation.formats.packed import DAMAGE
-from curation.formats.table import Columns, Table, TablePlace, damaged, no_columns
-from curation.formats.tables import check_width, doubled, restored, without_headings
+from curation.formats.tables import (
+    Columns,
+    Table,
+    TablePlace,
+    check_width,
+    damaged,
+    doubled,
+    no_columns,
+    restored,
+    without_headings,
+)
 from curation.text.times import is_plausible
 from curation.text.wording import some
 

@@ -1,17 +1,48 @@
-"""Tables in text: CSV and JSON Lines, as people, spreadsheets and programs write them."""
+"""Tables, and how text holds them: CSV and JSON Lines, as people and programs write them."""
 
 import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.files import CurationError, parsed_json
-from curation.records import Fields
 from curation.text.wording import some
+
+NumberedRow = tuple[int, dict[str, Any]]
+"""The number of a row or line, and its cells by heading."""
+
+Columns = Callable[[Iterable[str]], frozenset[str]]
+
+
+def no_columns(headings: Iterable[str]) -> frozenset[str]:
+    """For tables whose headings have no meaning that is known."""
+    return frozenset()
+
+
+class TablePlace(NamedTuple):
+    """The place of a table's rows, for messages.
+
+    Attributes:
+        name: the file, and of a workbook the sheet.
+        numbers: of a workbook the number of each row; empty for other tables.
+        cells: of a workbook the cell of each heading.
+    """
+
+    name: str
+    numbers: Sequence[int] = ()
+    cells: Mapping[str, str] = {}
+
+
+class Table(NamedTuple):
+    """The rows of a table, by heading, and where they are."""
+
+    rows: list[dict[str, Any]]
+    place: TablePlace
+
 
 DELIMITERS = ",;\t|"
 MOST_COLUMNS = 2000
@@ -33,6 +64,22 @@ class Header(NamedTuple):
     delimiter: str
 
 
+def damaged(path: Path, problem: object, part: str = "") -> CurationError:
+    """The error of a workbook that cannot be read.
+
+    Args:
+        path: the workbook.
+        problem: what is wrong.
+        part: the file inside the workbook that has the problem.
+    """
+    where = f", part {part}" if part else ""
+    reason = problem.args[0] if isinstance(problem, KeyError) else problem
+    return CurationError(
+        f"{path}{where}: the workbook is damaged or unusual ({reason})",
+        "open it in a spreadsheet program and save it as .xlsx again, or as CSV",
+    )
+
+
 def find_header(text: str, path: Path) -> Header:
     """Where the header of a CSV text is.
 
@@ -52,7 +99,7 @@ def no_rows(path: Path) -> CurationError:
     return CurationError(f"{path}: no header and no rows", "export the table again")
 
 
-def read_csv(text: str, path: Path) -> tuple[list[str], Iterator[tuple[int, Fields]]]:
+def read_csv(text: str, path: Path) -> tuple[list[str], Iterator[NumberedRow]]:
     """The columns of a CSV text, and its rows, each with the number of its first line.
 
     Cells keep their text. Rows without any text are left out. A row with fewer cells than columns
@@ -80,7 +127,9 @@ def read_csv(text: str, path: Path) -> tuple[list[str], Iterator[tuple[int, Fiel
     return columns, without_headings((number, _row(columns, cells)) for number, cells in all_cells)
 
 
-def without_headings(rows: Iterable[tuple[int, Fields]]) -> Iterator[tuple[int, Fields]]:
+def without_headings(
+    rows: Iterable[NumberedRow],
+) -> Iterator[NumberedRow]:
     """Numbered rows without Qualtrics' second and third row of headings.
 
     These have the texts of the questions, and objects such as ``{"ImportId": "QID1"}``.
@@ -116,8 +165,8 @@ def _cells(reader: Any, path: Path, before: int) -> Iterator[tuple[int, list[str
         ) from None
 
 
-def _row(columns: list[str], cells: list[str]) -> Fields:
-    row: Fields = dict(zip(columns, cells, strict=False))
+def _row(columns: list[str], cells: list[str]) -> dict[str, Any]:
+    row: dict[str, Any] = dict(zip(columns, cells, strict=False))
     row.pop("", None)
     more = cells[len(columns) :]
     return row | {"": more} if any(cell.strip() for cell in more) else row
@@ -165,7 +214,7 @@ def listed(columns: Iterable[str]) -> str:
     return some(short, _MOST_LISTED)
 
 
-def read_json_lines(text: str, path: Path) -> Iterator[tuple[int, Fields]]:
+def read_json_lines(text: str, path: Path) -> Iterator[NumberedRow]:
     """The objects of a text in JSON Lines, each with the number of its line.
 
     Raises:

@@ -16,12 +16,20 @@ import orjson
 from platformdirs import user_cache_path
 
 from curation.campaign.dataset import Dataset, in_file, in_json
-from curation.campaign.datasets import CATS, DECISIONS, ITEMS, TERMS
+from curation.campaign.datasets import (
+    CATS,
+    DECISIONS,
+    ITEMS,
+    META_TEXT,
+    OWN_WORDS,
+    PITFALL_TABLES,
+    RATES,
+    TERMS,
+)
 from curation.campaign.settings import MeasureSettings, Settings
 from curation.campaign.source import Source, campaign_source, gold_source, open_source
-from curation.campaign.step import Out, Step, run_steps, splitters, step, versions
+from curation.campaign.step import Out, Step, run_steps, splitters, step, versions, word_packages
 from curation.campaign.store import Campaign, open_campaign
-from curation.campaign.word_lists import META_TEXT, OWN_WORDS, PITFALL_TABLES, RATES, word_packages
 from curation.decisions.steps import kept_without_votes, split
 from curation.files import CurationError, dump_json, open_plain, read_bytes
 from curation.models.loading import token_counter

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from curation.campaign.datasets import FLAGS, run_files
-from curation.campaign.history import History, texts_of
 from curation.campaign.source import Source, campaign_source
 from curation.campaign.step import Out, Step, last_run
 from curation.campaign.store import Campaign
-from curation.campaign.versions import earlier
+from curation.campaign.versions import History, earlier, texts_of
 from curation.files import read_json
 from curation.formats.table_words import FIRST, Sections, nearest, read_shipped
 from curation.pages import made, scores, state, summary, terms

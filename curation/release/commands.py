@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from curation.campaign.history import HIDE, History
 from curation.campaign.source import campaign_source
 from curation.campaign.step import run_steps
 from curation.campaign.store import open_campaign
-from curation.campaign.versions import ANONYMOUS, REVEALED, gold_file
+from curation.campaign.versions import ANONYMOUS, HIDE, REVEALED, History, gold_file
 from curation.decisions.steps import split as split_step
 from curation.files import CurationError
 from curation.reasons import REASONS

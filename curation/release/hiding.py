@@ -5,11 +5,18 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from curation.campaign.history import LEDGER, BuiltVersion, History, texts_of, values_of
 from curation.campaign.manifest import Results
 from curation.campaign.settings import Hide, write_setting
 from curation.campaign.store import SETTINGS, Campaign
-from curation.campaign.versions import REVEALED, gold_file
+from curation.campaign.versions import (
+    LEDGER,
+    REVEALED,
+    BuiltVersion,
+    History,
+    gold_file,
+    texts_of,
+    values_of,
+)
 from curation.files import CurationError
 from curation.released import commitments as hidden
 from curation.released import numbers

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.campaign.counted import read_counted
-from curation.campaign.history import History
 from curation.campaign.manifest import file_names, is_inside, write_folder
 from curation.campaign.store import Campaign
-from curation.campaign.versions import ANONYMOUS, REVEALED, gold_file
+from curation.campaign.versions import ANONYMOUS, REVEALED, History, gold_file
 from curation.catsets.stereoset import FileSettings
 from curation.decisions.steps import kept_without_votes
 from curation.files import CurationError, digest, read_bytes, read_json, refuse_links

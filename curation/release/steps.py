@@ -26,11 +26,10 @@ from curation.campaign.datasets import (
     TERMS,
     TEXTS,
 )
-from curation.campaign.history import HIDE, BuiltVersion, History
 from curation.campaign.manifest import file_names
 from curation.campaign.step import Out, run_steps, step
 from curation.campaign.store import Campaign
-from curation.campaign.versions import BUILT, EARLIER, ORDER, earlier
+from curation.campaign.versions import BUILT, EARLIER, HIDE, ORDER, BuiltVersion, History, earlier
 from curation.catsets.stereoset import read_entries
 from curation.decisions.steps import AGREEMENT_REPORT
 from curation.files import CurationError, read_bytes, read_json, writing

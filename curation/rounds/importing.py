@@ -33,7 +33,7 @@ from curation.text.words import base
 from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
-    from curation.formats.table import Table
+    from curation.formats.tables import Table
 
 ALIKE_SHOWN = 5  # examples in a warning
 _FIX = (
@@ -293,7 +293,7 @@ def _labels_by_rater(path: Path, reporter: Reporter) -> "Table":
     The mapping file says which columns these are, and what their labels mean.
     """
     from curation.formats.rows import read_table
-    from curation.formats.table import Table
+    from curation.formats.tables import Table
 
     mapping = read_mapping(path)
     if others := sorted(mapping.model_fields_set - {"files", "raters", "labels"}):

@@ -29,7 +29,7 @@ from curation.text.wording import amount
 from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
-    from curation.formats.table import Table, TablePlace
+    from curation.formats.tables import Table, TablePlace
 
 
 Format = Literal["xlsx", "csv"]

@@ -16,7 +16,10 @@ from curation.campaign.datasets import (
     ITEM_PITFALLS,
     ITEMS,
     LABELS,
+    META_TEXT,
+    OWN_WORDS,
     PEOPLE,
+    PITFALL_TABLES,
     PLANS,
     REJECTED,
     TASKS,
@@ -26,9 +29,8 @@ from curation.campaign.datasets import (
 )
 from curation.campaign.manifest import SEGMENTS
 from curation.campaign.settings import FIELDS
-from curation.campaign.step import Out, run_steps, step
+from curation.campaign.step import Out, run_steps, step, word_packages
 from curation.campaign.store import Campaign
-from curation.campaign.word_lists import META_TEXT, OWN_WORDS, PITFALL_TABLES, word_packages
 from curation.files import count_lines
 from curation.records import KINDS, Correction, Pitfall
 from curation.rounds import people, raw_answers, round_files

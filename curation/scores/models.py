@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from curation.campaign.history import remaining
 from curation.campaign.settings import ScoreSettings
 from curation.campaign.source import SAMPLE, Source
+from curation.campaign.versions import remaining
 from curation.checks.lists import is_not_english
 from curation.files import CurationError, each_record, refuse_links
 from curation.formats.table_words import PROMPTS

@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from curation.campaign.reading import Reading
-from curation.campaign.step import run_steps
+from curation.campaign.step import Reading, run_steps
 from curation.campaign.store import Campaign, open_campaign
 from curation.reasons import REASONS
 from curation.records import Fields

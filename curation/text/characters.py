@@ -1,9 +1,7 @@
-"""Characters that are easy to overlook: hyphens beside BLANK, and invisible ones."""
+"""Characters that are easy to overlook, and those that a terminal obeys."""
 
 import re
 import unicodedata
-
-from curation.text.item_form import BLANK
 
 DIRECTIONS = {
     "\u202a": "U+202A (left-to-right embedding)",
@@ -23,24 +21,10 @@ SIDES = {
     "\u061c": "U+061C (Arabic letter mark)",
 }
 """Marks that are usual in a text with letters from right to left, and only there."""
-_LETTER = r"[^\W\d_]"
-_HYPHEN = re.compile(
-    rf"(?<={_LETTER})(?<!{BLANK})[-‐‑]{BLANK}|{BLANK}[-‐‑](?!{BLANK})(?={_LETTER})"
-)
 _RIGHT = {"R", "AL"}  # letters that are written from right to left
 _CONTROL = re.compile(f"[{''.join((*DIRECTIONS, *SIDES))}]")
 # What a terminal obeys instead of showing it, apart from tabs and the ends of lines.
 _OBEYED = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{''.join(DIRECTIONS)}]")
-
-
-def is_hyphenated(context: str) -> str:
-    """The word of a context in which a hyphen joins BLANK to letters, or "".
-
-    >>> is_hyphenated("Ia sering di-BLANK-kan."), is_hyphenated("Ia BLANK - dan senang.")
-    ('di-BLANK-kan', '')
-    """
-    words = (word for word in context.split() if _HYPHEN.search(word))
-    return next(words, "").strip(".,;:!?")
 
 
 def inert(text: str) -> str:

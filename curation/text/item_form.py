@@ -5,10 +5,12 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from curation.records import Cat, Kind
 from curation.text.rules import QUOTES, UNSEEN, bare, same_text
+
+if TYPE_CHECKING:
+    from curation.records import Cat, Kind
 
 
 class Flaw(NamedTuple):
@@ -118,14 +120,14 @@ def fill(context: str, words: str) -> str:
 
 
 def check_item(
-    kind: Kind, target: str, context: str, sentences: Sequence[str], **settings: bool
+    kind: "Kind", target: str, context: str, sentences: Sequence[str], **settings: bool
 ) -> Flaw | None:
     """The first error in a newly written item, or None; see ``flaws``."""
     return next(flaws(kind, (target,), context, sentences, **settings), None)
 
 
 def flaws(
-    kind: Kind,
+    kind: "Kind",
     targets: Sequence[str],
     context: str,
     sentences: Sequence[str],
@@ -199,10 +201,24 @@ def _gap(word: str) -> re.Pattern[str]:
 
 END = re.compile(r"[\s.!?…。！？؟।]+$")  # the punctuation at the end of a sentence
 
+_LETTER = r"[^\W\d_]"
+_HYPHEN = re.compile(
+    rf"(?<={_LETTER})(?<!{BLANK})[-‐‑]{BLANK}|{BLANK}[-‐‑](?!{BLANK})(?={_LETTER})"
+)
 _JOINED = re.compile(rf"(?<![^\W_])[^\W_]*{BLANK}[^\W_]*")  # begins at a word: a long one is slow
 
 
-def options(cat: Cat) -> list[str]:
+def is_hyphenated(context: str) -> str:
+    """The word of a context in which a hyphen joins BLANK to letters, or "".
+
+    >>> is_hyphenated("Ia sering di-BLANK-kan."), is_hyphenated("Ia BLANK - dan senang.")
+    ('di-BLANK-kan', '')
+    """
+    words = (word for word in context.split() if _HYPHEN.search(word))
+    return next(words, "").strip(".,;:!?")
+
+
+def options(cat: "Cat") -> list[str]:
     """The part in which a CAT's associations differ: the words in the BLANK, or whole sentences."""
     sentences = [a.sentence for a in cat.associations]
     if cat.kind == "intersentence":

@@ -13,7 +13,7 @@ from curation.board.folder import open_board
 from curation.board.log import NONE, Entry, Rechecked, Refused, Scored, Waits, read_log
 from curation.board.scoring import Outcome, score
 from curation.board.values import values
-from curation.campaign.history import History
+from curation.campaign.versions import History
 from curation.files import CurationError, dump_json, dump_line, read_records
 from curation.records import PAIRS, Comparison, Rejection
 from curation.released.numbers import GivenOut, fingerprint

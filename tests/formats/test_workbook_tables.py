@@ -16,7 +16,7 @@ from openpyxl.utils.datetime import MAC_EPOCH
 
 from curation.files import CurationError
 from curation.formats.rows import read_rows, read_table
-from curation.formats.table import TablePlace
+from curation.formats.tables import TablePlace
 from curation.rounds.answers.rows import columns_of
 from support.books import book as saved
 from support.expected import fails

@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 from release.test_hidden import drawn, facts, hide, made
 
-from curation.campaign import history
-from curation.campaign.history import History
 from curation.campaign.manifest import Results
 from curation.campaign.store import Campaign
-from curation.campaign.versions import gold_file
+from curation.campaign.versions import LEDGER, History, gold_file
 from curation.files import dump_json, dump_line
 from curation.release import hiding as hidden
 from curation.release.check import check
@@ -139,7 +137,7 @@ def test_a_build_publishes_what_is_allowed_and_says_what_it_left_out(campaign: C
     assert public.hidden.left_out == ("model c (default)", "baseline Words", "sentiment")
     lines = History(campaign).ledger
     assert [line.name for line in lines] == ["model a (default)", "model b (default)"]
-    path = campaign.folder("release") / history.LEDGER
+    path = campaign.folder("release") / LEDGER
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert numbers.too_much(public) == []
 
@@ -149,13 +147,13 @@ def test_the_budget_belongs_to_the_cats_and_not_to_a_version(campaign: Campaign)
     contents = made(800)
     built(campaign, contents, full())
     assert shown(built(campaign, contents, full())) == ["a", "b"]  # the same version again
-    before = (campaign.folder("release") / history.LEDGER).read_bytes()
+    before = (campaign.folder("release") / LEDGER).read_bytes()
     later = full().model_copy(update={"scores": full().scores[5:]})
     assert shown(built(campaign, contents, later, "0.2.0")) == []
     rescored = full().scores[3].model_copy(update={"ss": 55.0})
     again = full().model_copy(update={"scores": (*full().scores[:3], rescored, full().scores[4])})
     assert shown(built(campaign, contents, again, "0.3.0")) == ["b"]
-    assert (campaign.folder("release") / history.LEDGER).read_bytes().startswith(before)
+    assert (campaign.folder("release") / LEDGER).read_bytes().startswith(before)
     (campaign.folder("release") / "0.1.0-revealed").mkdir()
     for version in ("0.2.0", "0.3.0"):
         (campaign.folder("release") / f"{version}-revealed").mkdir()
@@ -186,9 +184,7 @@ def test_a_sealed_version_leaves_no_values_for_one_with_texts(campaign: Campaign
 
 def test_a_damaged_ledger_names_line_and_fix(campaign: Campaign) -> None:
     campaign.folder("release").mkdir()
-    (campaign.folder("release") / history.LEDGER).write_text(
-        '{"version": "1", "cats": "zz"}\n', "utf-8"
-    )
+    (campaign.folder("release") / LEDGER).write_text('{"version": "1", "cats": "zz"}\n', "utf-8")
     with fails("given-out.jsonl line 1", fix="How many values"):
         assert History(campaign).ledger
 
@@ -214,7 +210,7 @@ def test_a_lost_ledger_gives_nothing_back(campaign: Campaign, gold_is_lost: bool
     folder.mkdir()
     (folder / "release.json").write_bytes(dump_json(public.model_dump(mode="json")))
     (folder / "test.json").write_text('{"data": {}}', "utf-8")
-    (campaign.folder("release") / history.LEDGER).unlink()
+    (campaign.folder("release") / LEDGER).unlink()
     if gold_is_lost:
         gold_file(campaign, "0.1.0").unlink()
     later = full().model_copy(update={"scores": full().scores[5:]})

@@ -20,10 +20,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from curation.campaign.history import History
 from curation.campaign.manifest import Results
 from curation.campaign.store import Campaign
-from curation.campaign.versions import gold_file
+from curation.campaign.versions import History, gold_file
 from curation.catsets.stereoset import FileSettings
 from curation.files import dump_line
 from curation.records import GOLDS, Annotation

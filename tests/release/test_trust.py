@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from curation.campaign.history import History
+from curation.campaign.versions import History
 from curation.records import Criterion
 from curation.release import hiding as hidden
 from curation.release.texts.statement import statement
