@@ -391,7 +391,7 @@ MAY_OPEN = {
     "scores.sizes": "a table of sizes",
     "trust.protocol.attested": "questions that are shipped",
     "released.folder": "folders of releases, and other versions of a dataset",
-    "released.golds": "private gold files",
+    "released.commitments": "private gold files",
     "release.hub": "the files that go up",
     "release.anonymous": "the texts for annotators that are shipped",
     "release.harness_files": "lm_eval_metrics.py, which releases contain",

@@ -21,12 +21,11 @@ from curation.campaign.versions import ANONYMOUS, REVEALED, BuiltVersion, Histor
 from curation.files import digest, dump_json, read_bytes, read_text, refuse_links, sweep, writing
 from curation.formats.toml_files import with_setting, write_form
 from curation.records import KINDS
-from curation.release.data_files import flat_path
 from curation.release.hiding import board_rows, nearly_the_same
 from curation.release.revealing import check_sums, proved_golds, reveal
 from curation.released import facts as release
 from curation.released import numbers
-from curation.released.contents import SEALED, SUMS
+from curation.released.contents import SEALED, SUMS, flat_path
 from curation.text.times import now
 
 

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from curation.campaign.store import Campaign, open_campaign
-from curation.catsets.stereoset import read_cats, read_gold_file
-from curation.catsets.tiers import of_tier
+from curation.catsets.stereoset import of_tier, read_cats, read_gold_file
 from curation.checks.lists import is_not_english
 from curation.files import CurationError
 from curation.records import KINDS, Cat, Fields, Kind

@@ -16,14 +16,22 @@ from curation.files import CurationError, read_bytes, read_json, read_records
 from curation.formats.tables import read_json_lines
 from curation.records import Id, Record
 from curation.released import numbers
-from curation.released.commitments import HiddenGold, texts
-from curation.released.contents import FACTS, SEALED, TERMS, PublishedCat
+from curation.released.commitments import (
+    HiddenGold,
+    read_golds,
+    texts,
+)
+from curation.released.contents import (
+    FACTS,
+    SEALED,
+    TERMS,
+    PublishedCat,
+    Version,
+)
 from curation.released.facts import Facts
 from curation.released.folder import data_files, read_version, stereoset_cats
-from curation.released.golds import read_golds
 from curation.released.numbers import GivenOut
 from curation.released.seen import Form, Seen
-from curation.released.version import Version
 from curation.text.wording import amount
 
 ANONYMOUS = "-anonymous"

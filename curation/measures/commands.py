@@ -225,7 +225,7 @@ def _term(row: "TermRow") -> list[Any]:
 
 
 def _say_tier(report: Report) -> None:
-    from curation.catsets.tiers import tier_text
+    from curation.catsets.stereoset import tier_text
 
     if report.get("tier"):
         console.say(f"{tier_text(report['tier'])}:")

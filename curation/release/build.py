@@ -8,10 +8,8 @@ from dataclasses import replace
 import orjson
 
 from curation.files import dump_json
-from curation.release import data_files, harness_files
-from curation.release.metadata import citation
-from curation.release.metadata.descriptors import croissant, datapackage
-from curation.release.texts import card, statement
+from curation.release import data_files, harness_files, metadata
+from curation.release.texts import card
 from curation.release.texts.render import markdown
 from curation.released import contents as layout
 from curation.released.columns import names
@@ -67,11 +65,11 @@ def files(
     described = {
         **harness_files.lm_eval_files(contents, facts),
         layout.CARD: card.card(facts, about),
-        layout.STATEMENT: statement.statement(facts),
+        layout.STATEMENT: card.statement(facts),
         layout.LICENSE: facts.licence.text.encode(),
-        layout.CITATION: citation.citation(facts),
-        layout.CROISSANT: croissant(facts, about),
-        layout.DATAPACKAGE: datapackage(facts, about),
+        layout.CITATION: metadata.citation(facts),
+        layout.CROISSANT: metadata.croissant(facts, about),
+        layout.DATAPACKAGE: metadata.datapackage(facts, about),
         layout.FACTS: dump_json(facts.model_dump(mode="json")),
     }
     yield from described.items()

@@ -1,7 +1,8 @@
 """``curation release check``: a release folder, ours or another's, and its findings.
 
-``release.check`` reads the folder and checks its files. What needs other stages is added here:
-pitfalls, artefact baselines, near repeats, and the proof of a revealed release.
+``check`` reads the folder and checks its files, with the modules ``check_cats``, ``check_metadata``
+and ``check_privacy``. ``check_release`` adds what needs other stages: pitfalls, artefact baselines,
+near repeats, and the proof of a revealed release.
 """
 
 import re
@@ -22,18 +23,23 @@ from curation.files import CurationError, read_bytes, read_json, read_text
 from curation.formats.tables import read_json_lines
 from curation.measures.pitfalls import pitfalls
 from curation.records import Cat, CatAssociation, Severity
-from curation.release import hiding, hub
+from curation.release import check_cats, check_metadata, check_privacy, hiding, hub
 from curation.release.anonymous import names, scan
-from curation.release.check import check
-from curation.release.check.privacy import quoted
+from curation.release.check_privacy import quoted
 from curation.release.near import AnyCat, Pair, near
 from curation.release.statement import read_statement
-from curation.released.commitments import published_gold, unlike, verify
+from curation.released.commitments import published_gold, read_golds, unlike, verify
 from curation.released.contents import FACTS, REVEAL, PublishedCat
 from curation.released.facts import Facts, Hub
 from curation.released.findings import Finding, finding, in_order, listed, strictly
-from curation.released.folder import Release, committed, list_files, refuse_first, refuse_no_folder
-from curation.released.golds import read_golds
+from curation.released.folder import (
+    Release,
+    committed,
+    list_files,
+    read_release,
+    refuse_first,
+    refuse_no_folder,
+)
 from curation.released.seen import Seen, from_item
 from curation.scores.baselines import measured
 from curation.stats.artefacts import artefacts
@@ -93,6 +99,43 @@ def named_folder(name: str, campaign: Path) -> Path:
         fix = "name the folder of a release, or the campaign's folder with --campaign"
         raise CurationError(f"{name}: no such folder, and {error.what}", fix) from None
     return folder_of(opened, name)
+
+
+CHECKS: tuple[Callable[[Release], Iterator[Finding]], ...] = (
+    check_cats.check_sums,
+    check_cats.check_canonical,
+    check_cats.check_cats,
+    check_cats.check_labels,
+    check_metadata.check_cards,
+    check_metadata.check_metadata,
+    check_privacy.check_privacy,
+    check_privacy.check_hidden,
+)
+
+_WHOLE = frozenset({"part_missing", "card_incomplete", "no_config"})
+"""What is said of a release that is not whole; revealed gold labels are published beside one."""
+
+
+def check(folder: Path) -> tuple[Release, list[Finding]]:
+    """Check the files of a release folder: all that needs no other stage.
+
+    Args:
+        folder: the folder of a release.
+
+    Returns:
+        What was read, and the findings.
+
+    Raises:
+        CurationError: it is not a folder, is empty, or may not be read.
+    """
+    release, findings = read_release(folder)
+    for each in CHECKS:
+        findings += each(release)
+    if REVEAL in release.files and not release.ours:
+        findings = [found for found in findings if found.code not in _WHOLE]
+    # A file that cannot be read is found by several checks: the first one says it.
+    unreadable = {found.where: found for found in reversed(findings) if found.code == "unreadable"}
+    return release, [f for f in findings if f.code != "unreadable" or unreadable[f.where] is f]
 
 
 @uncollected()

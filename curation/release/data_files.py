@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ from curation.records import GOLD_COLUMNS, KINDS, Cat, Value
 from curation.released.columns import Feature, Table, features, names
 from curation.released.contents import (
     ANNOTATIONS,
-    CONFIGS,
     HUB_SPLITS,
     SEALED,
     SPLITS,
@@ -26,6 +25,8 @@ from curation.released.contents import (
     Contents,
     PublishedCat,
     PublishedTerm,
+    flat_path,
+    parquet_path,
 )
 
 if TYPE_CHECKING:
@@ -81,15 +82,6 @@ def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
     return table[names("annotations")].reset_index(drop=True)
 
 
-def flat_path(kind: str, split: str) -> str:
-    """The file of the CATs of a kind and a split.
-
-    >>> flat_path("intrasentence", "dev")
-    'cats/intrasentence-dev.jsonl'
-    """
-    return f"cats/{kind}-{split}.jsonl"
-
-
 def flat_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
     """A file of CATs for each kind and split that has any, the annotations and the terms.
 
@@ -134,30 +126,6 @@ def term_row(published: PublishedTerm) -> dict[str, Any]:
 
 ClassLabels = Mapping[str, Sequence[tuple[str, Value]]]
 _NO_CLASS = -1  # the gold label of a hidden CAT
-_SPLITS = ("dev", "validation", "test", WHOLE)
-
-
-def parquet_path(config: str, split: str) -> str:
-    """The file of a configuration and a split.
-
-    >>> parquet_path("intersentence", "validation")
-    'intersentence/validation-00000-of-00001.parquet'
-    """
-    return f"{config}/{split}-00000-of-00001.parquet"
-
-
-def configs(paths: Iterable[str]) -> dict[str, dict[str, str]]:
-    """The configurations among the files of a release: the file of each split, by name.
-
-    >>> configs(["README.md", parquet_path("terms", "full")])
-    {'terms': {'full': 'terms/full-00000-of-00001.parquet'}}
-    """
-    there = set(paths)
-    files_of = {
-        config: {split: file for split in _SPLITS if (file := parquet_path(config, split)) in there}
-        for config in CONFIGS
-    }
-    return {config: files for config, files in files_of.items() if files}
 
 
 def parquet_files(contents: Contents) -> Iterator[tuple[str, bytes]]:

@@ -11,9 +11,8 @@ import orjson
 from curation.formats.markdown import inline
 from curation.records import KINDS, Kind
 from curation.released.columns import COMPARED
-from curation.released.contents import SPLITS, PublishedCat, PublishedOption
+from curation.released.contents import SPLITS, PublishedCat, PublishedOption, TermKey, Version
 from curation.released.facts import Changes
-from curation.released.version import TermKey, Version
 from curation.text.rules import same_text
 from curation.text.wording import amount
 

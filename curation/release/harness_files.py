@@ -12,9 +12,8 @@ from typing import Literal, NamedTuple
 from curation.files import read_text, shipped
 from curation.formats.toml_files import read_toml
 from curation.records import KINDS, Cat, Kind, SplitName
-from curation.release import data_files
 from curation.release.texts.render import markdown
-from curation.released.contents import SPLITS, Contents
+from curation.released.contents import SPLITS, Contents, flat_path
 from curation.released.facts import Facts
 from curation.text.item_form import BLANK, attribute, is_glued
 
@@ -173,7 +172,7 @@ def tasks(parts: Sequence[Part], *, name: str, version: str) -> dict[str, bytes]
         name=name,
         version=version,
         tasks=[
-            {"name": task_name(name, part), "path": data_files.flat_path(*part), "kind": part[0]}
+            {"name": task_name(name, part), "path": flat_path(*part), "kind": part[0]}
             for part in parts
         ],
         tags=[f"{slug(name)}_{split}" for split in dict.fromkeys(split for _, split in parts)],
@@ -183,7 +182,7 @@ def tasks(parts: Sequence[Part], *, name: str, version: str) -> dict[str, bytes]
     for kind, split in parts:
         file, task = f"{kind}-{split}", task_name(name, (kind, split))
         values = {"task": task, "split": split, "name": file, "version": version}
-        values |= {"data": data_files.flat_path(kind, split), "tag": f"{slug(name)}_{split}"}
+        values |= {"data": flat_path(kind, split), "tag": f"{slug(name)}_{split}"}
         values["texts"] = templates["texts"][kind]
         made = [(f"{file}.yaml", "over_terms", "")]
         made += [(f"{SIMPLE}/{file}-{metric}.yaml", metric, "") for metric in ("ss", "lms")]

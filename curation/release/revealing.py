@@ -15,10 +15,9 @@ from curation.files import CurationError, digest, read_bytes, read_json, refuse_
 from curation.release.collecting import file_settings, warning
 from curation.release.versions import read_sums
 from curation.released import commitments as hidden
-from curation.released.commitments import HiddenGold
+from curation.released.commitments import HiddenGold, read_golds
 from curation.released.contents import STEREOSET, SUMS, Contents, published
 from curation.released.folder import committed
-from curation.released.golds import read_golds
 from curation.text.wording import amount, some
 from curation.work.reporter import QUIET
 

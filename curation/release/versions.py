@@ -38,10 +38,9 @@ from curation.files import (
 from curation.formats.parquet import check_installed
 from curation.release import differences
 from curation.release.differences import Change, Difference, difference
-from curation.released.contents import ERRATA, FACTS, SUMS, Contents
+from curation.released.contents import ERRATA, FACTS, SUMS, Contents, Version
 from curation.released.facts import Changes
 from curation.released.folder import read_version
-from curation.released.version import Version
 from curation.text.times import now
 from curation.text.wording import amount, some
 from curation.version import __version__

@@ -8,7 +8,9 @@ sealed CAT, the texts are not published either.
 import hashlib
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -122,6 +124,31 @@ class DataFile(NamedTuple):
         return cls(path, hashlib.sha256(content).hexdigest(), len(content), rows)
 
 
+TermKey = tuple[str, str]
+"""The domain and the text of a term."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a dataset.
+
+    Attributes:
+        name: what messages call it.
+        cats: its CATs; ids are distinct.
+        terms: the id of each term, by domain and text; None if there is no table of terms.
+        has_splits: whether it says which split a CAT is in.
+        has_ids: whether CATs and associations have ids; if not, they were made from the texts.
+        sealed: its test CATs if their texts are not public.
+    """
+
+    name: str
+    cats: tuple[PublishedCat, ...]
+    terms: Mapping[TermKey, str] | None = None
+    has_splits: bool = True
+    has_ids: bool = True
+    sealed: tuple[SealedCat, ...] = ()
+
+
 def published(cat: Cat) -> PublishedCat:
     """A CAT as it is published if nothing of it is hidden."""
     first, second, third = (PublishedOption(a.id, a.sentence, a.gold) for a in cat.associations)
@@ -172,3 +199,35 @@ def split_of(path: PurePath) -> SplitName | None:
     words = _WORDS.split(path.name.lower())
     splits = {_SPLITS[word] for word in words if word in _SPLITS}
     return splits.pop() if len(splits) == 1 else None
+
+
+def flat_path(kind: str, split: str) -> str:
+    """The file of the CATs of a kind and a split.
+
+    >>> flat_path("intrasentence", "dev")
+    'cats/intrasentence-dev.jsonl'
+    """
+    return f"cats/{kind}-{split}.jsonl"
+
+
+def parquet_path(config: str, split: str) -> str:
+    """The file of a configuration and a split.
+
+    >>> parquet_path("intersentence", "validation")
+    'intersentence/validation-00000-of-00001.parquet'
+    """
+    return f"{config}/{split}-00000-of-00001.parquet"
+
+
+def configs(paths: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The configurations among the files of a release: the file of each split, by name.
+
+    >>> configs(["README.md", parquet_path("terms", "full")])
+    {'terms': {'full': 'terms/full-00000-of-00001.parquet'}}
+    """
+    there = set(paths)
+    files_of: dict[str, dict[str, str]] = {}
+    for config, split in product(CONFIGS, ("dev", "validation", "test", WHOLE)):
+        if (file := parquet_path(config, split)) in there:
+            files_of.setdefault(config, {})[split] = file
+    return files_of

@@ -30,10 +30,10 @@ from curation.formats.tables import read_csv, read_json_lines
 from curation.records import GOLDS, KINDS, Kind, Severity, SplitName
 from curation.released import contents as layout
 from curation.released.commitments import public_rows
+from curation.released.contents import TermKey, Version
 from curation.released.facts import Facts
 from curation.released.findings import Finding, finding, named
 from curation.released.seen import Form, from_item, from_row
-from curation.released.version import TermKey, Version
 
 LARGEST = 256 << 20  # bytes of a file that is read as a whole
 T = TypeVar("T")

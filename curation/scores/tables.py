@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from curation.catsets.tiers import tier_text
+from curation.catsets.stereoset import tier_text
 from curation.records import Fields
 from curation.scores.flags import LATEX, marked, notes
 from curation.scores.groups import Comparison, Ranking

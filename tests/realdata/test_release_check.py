@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.release.check import check
-from curation.release.checking import check_release
+from curation.release.checking import check, check_release
 from support.realdata import LABELLED, labelled, needs
 
 pytestmark = [pytest.mark.outside, *needs(LABELLED)]  # it reads and compares 4,229 CATs

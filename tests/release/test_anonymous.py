@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from curation.release.anonymous import Place, anonymous, doubts, names, refusal, scan
-from curation.release.texts.card import card
+from curation.release.texts.card import card, statement
 from curation.release.texts.licences import licence
-from curation.release.texts.statement import statement
 from curation.released.facts import Author, Facts, Hub, Licence, Reading, RoundFacts, Statement
 from support.catsets import write_parquet
 from support.releases import facts

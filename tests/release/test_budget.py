@@ -16,7 +16,7 @@ from curation.campaign.store import Campaign
 from curation.campaign.versions import LEDGER, History, gold_file
 from curation.files import dump_json, dump_line
 from curation.release import hiding as hidden
-from curation.release.check import check
+from curation.release.checking import check
 from curation.released import commitments as scheme
 from curation.released import numbers
 from curation.released.commitments import HiddenGold

@@ -11,10 +11,9 @@ from markdown_it import MarkdownIt
 
 from curation.formats.markdown import inline
 from curation.records import KINDS
-from curation.release.metadata.descriptors import responsible
+from curation.release.metadata import responsible
 from curation.release.texts import questions
-from curation.release.texts.card import card, header
-from curation.release.texts.statement import statement
+from curation.release.texts.card import card, header, statement
 from curation.released import facts as told
 from curation.released.contents import SPLITS, DataFile
 from curation.released.facts import Facts, RoundFacts, Statement

@@ -14,9 +14,8 @@ import pytest
 from curation.campaign.store import Campaign
 from curation.files import CurationError
 from curation.release.anonymous import anonymous
-from curation.release.check import check
-from curation.release.check.privacy import PHONE
-from curation.release.checking import check_release, named_folder
+from curation.release.check_privacy import PHONE
+from curation.release.checking import check, check_release, named_folder
 from curation.released import numbers
 from curation.released.findings import CODES, Finding, in_order, strictly
 from curation.released.folder import list_files

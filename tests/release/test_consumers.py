@@ -11,7 +11,7 @@ import yaml
 from pyarrow.parquet import read_table
 
 from curation.records import KINDS
-from curation.release.metadata.citation import citation
+from curation.release.metadata import citation
 from curation.released.facts import Licence, Statement
 from support import releases
 from support.catsets import GOLD, VALUES

@@ -18,11 +18,17 @@ from pyarrow import parquet
 from curation.catsets.stereoset import read_cats
 from curation.records import GOLDS, KINDS, Annotation, Cat, Term
 from curation.release import build, data_files
-from curation.release.metadata.citation import bibtex, citation
-from curation.release.metadata.descriptors import croissant, datapackage, responsible
+from curation.release.metadata import bibtex, citation, croissant, datapackage, responsible
 from curation.released.columns import COMPARED, TELLING
 from curation.released.columns import names as columns_of
-from curation.released.contents import Contents, DataFile, PublishedCat, PublishedTerm, SealedCat
+from curation.released.contents import (
+    Contents,
+    DataFile,
+    PublishedCat,
+    PublishedTerm,
+    SealedCat,
+    configs,
+)
 from curation.released.facts import Author, Facts, Hidden, Statement
 from support import releases
 from support.expected import fails
@@ -150,10 +156,10 @@ def test_there_is_a_file_for_each_configuration_and_split(files: Files) -> None:
     by_kind = {kind: {s: f"{kind}/{s}-00000-of-00001.parquet" for s in splits} for kind in KINDS}
     whole = {name: {"full": f"{name}/full-00000-of-00001.parquet"} for name in TABLES}
     cats = {split: f"cats/{split}-00000-of-00001.parquet" for split in ("dev", "test")}
-    assert data_files.configs(files) == {**by_kind, "cats": cats, **whole}
+    assert configs(files) == {**by_kind, "cats": cats, **whole}
     content = releases.contents()
     less = replace(content, cats=tuple(c for c in content.cats if c.kind == "intersentence"))
-    assert "intrasentence" not in data_files.configs(dict(data_files.parquet_files(less)))
+    assert "intrasentence" not in configs(dict(data_files.parquet_files(less)))
 
 
 def test_the_tables_have_the_rows_of_the_flat_files(files: Files, flat: Files) -> None:
@@ -209,8 +215,8 @@ def test_hidden_cats_have_no_class_and_no_labels(tmp_path: Path) -> None:
     for row in table(files[name]).to_pylist():
         assert row["sentences"]["gold_label"] == [-1, -1, -1]
         assert row["sentences"]["labels"] == [{"label": [], "human_id": []}] * len(GOLDS)
-    assert "test" not in data_files.configs(files)["cats"]
-    (hidden,) = data_files.configs(files)["hidden"].values()
+    assert "test" not in configs(files)["cats"]
+    (hidden,) = configs(files)["hidden"].values()
     assert table(files[hidden]).column_names[-2:] == ["options", "commitment"]
     path = tmp_path / "test.parquet"
     path.write_bytes(files[name])

@@ -16,8 +16,7 @@ from curation.catsets.stereoset import dataset
 from curation.records import GOLDS, KINDS, Cat, Gold, SplitName
 from curation.release import differences
 from curation.release.differences import Change, Difference, difference
-from curation.released.contents import PublishedCat, PublishedOption, split_of
-from curation.released.version import Version
+from curation.released.contents import PublishedCat, PublishedOption, Version, split_of
 from curation.scores.runs import digests
 from support import commands, scored
 from support.cats import cat as make_cat

@@ -28,8 +28,7 @@ from curation.files import dump_line
 from curation.records import GOLDS, Annotation
 from curation.release import data_files
 from curation.release import hiding as hidden
-from curation.release.texts.card import card
-from curation.release.texts.statement import statement
+from curation.release.texts.card import card, statement
 from curation.released import commitments as scheme
 from curation.released import numbers
 from curation.released.commitments import HiddenGold

@@ -14,10 +14,9 @@ from curation.catsets.stereoset import read_cats
 from curation.files import read_json, read_records
 from curation.reasons import REASONS
 from curation.records import KINDS, Cat, Rejection, SplitName
-from curation.release import data_files
 from curation.release.anonymous import anonymous
 from curation.release.texts.card import card
-from curation.released.contents import HUB_SPLITS, SPLITS, DataFile
+from curation.released.contents import HUB_SPLITS, SPLITS, DataFile, parquet_path
 from curation.released.facts import Facts
 from curation.text.item_form import attribute
 from support import harnesses
@@ -187,7 +186,7 @@ def test_bias_bench_reads_fillers_of_one_word(example_release: Path, split: str)
 def test_parquet_files_have_the_same_cats(example_release: Path, split: SplitName) -> None:
     own = {cat.id: cat for cat in read_cats(example_release / f"{split}.json")}
     for kind in KINDS:
-        path = example_release / data_files.parquet_path(kind, HUB_SPLITS[split])
+        path = example_release / parquet_path(kind, HUB_SPLITS[split])
         for cat in read_cats(path):
             before = own.pop(cat.id)
             assert cat == before.model_copy(update={"target_original": None, "tier": cat.tier})
@@ -205,7 +204,7 @@ def test_files_of_other_languages_are_read(arabic_release: Path, japanese_releas
     for folder, kind, people in (arabic, japanese):
         for split in SPLITS:
             own = read_cats(folder / f"{split}.json")
-            parquet = read_cats(folder / data_files.parquet_path(kind, HUB_SPLITS[split]))
+            parquet = read_cats(folder / parquet_path(kind, HUB_SPLITS[split]))
             assert [(c.id, c.context, c.associations) for c in own] == [
                 (c.id, c.context, c.associations) for c in parquet
             ]

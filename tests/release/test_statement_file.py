@@ -11,8 +11,8 @@ import pytest
 from curation.campaign.store import Campaign
 from curation.release import statement as team
 from curation.release.texts import questions
+from curation.release.texts.card import statement
 from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys
-from curation.release.texts.statement import statement
 from curation.released.facts import Author, Hub, Statement
 from support.expected import fails
 from support.releases import facts

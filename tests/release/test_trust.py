@@ -11,7 +11,7 @@ import pytest
 from curation.campaign.versions import History
 from curation.records import Criterion
 from curation.release import hiding as hidden
-from curation.release.texts.statement import statement
+from curation.release.texts.card import statement
 from curation.released.facts import TrustFacts, TrustRow
 from curation.released.numbers import FEW, _trust
 from curation.trust.protocol import table

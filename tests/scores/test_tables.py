@@ -11,7 +11,7 @@ import orjson
 import pandas as pd
 import pytest
 
-from curation.catsets.tiers import of_tier
+from curation.catsets.stereoset import of_tier
 from curation.files import dump_json
 from curation.records import KINDS
 from curation.scores import tables as module

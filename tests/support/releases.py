@@ -11,7 +11,6 @@ import pandas as pd
 from curation.catsets.stereoset import FileSettings
 from curation.records import GOLDS, KINDS, Annotation, Term
 from curation.release import build
-from curation.release import data_files as tables
 from curation.released import contents as public
 from curation.released import facts as told
 from curation.released.facts import Facts, PitfallCount, ScoreRow, Statement
@@ -115,8 +114,8 @@ def data_files(files: Mapping[str, bytes], content: public.Contents) -> list[pub
         rows[f"{split}.json"] = len(content.part(split))
         for kind in KINDS:
             number = len(content.part(split, kind))
-            rows[tables.flat_path(kind, split)] = number
-            rows[tables.parquet_path(kind, public.HUB_SPLITS[split])] = number
+            rows[public.flat_path(kind, split)] = number
+            rows[public.parquet_path(kind, public.HUB_SPLITS[split])] = number
     return [public.DataFile.of(path, content, rows.get(path)) for path, content in files.items()]
 
 

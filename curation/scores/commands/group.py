@@ -300,7 +300,7 @@ def _printed(value: float | None, digits: int) -> str:
 
 def _show_published(pairs: Sequence[Fields], tier: int | None) -> None:
     """Print each printed row beside the runs, and the meaning of marks and reasons."""
-    from curation.catsets.tiers import tier_text
+    from curation.catsets.stereoset import tier_text
     from curation.scores.commands import tables as score_tables
     from curation.scores.published import WHY
 

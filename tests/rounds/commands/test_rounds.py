@@ -141,8 +141,8 @@ def test_private_files_are_for_their_owner_only(stages: dict[str, Stage]) -> Non
     after = stages["erase"].after.root
     private: set[Path] = set()
     for pattern in PRIVATE:
-        # Only with labels of passages (tests/trust/commands/test_text.py), and with hidden gold labels
-        # (tests/release/test_hiding.py), and on our own pages (tests/rounds/platforms/web/).
+        # Only with labels of passages (tests/trust/commands/test_text.py), with hidden gold
+        # labels (tests/release/test_hiding.py), and on our own pages (tests/rounds/platforms/web/).
         if pattern.startswith(("6-trust/", "7-release/", "2-rounds/web.", "2-rounds/links-")):
             continue
         # A team's own, and what other commands write (test_rounds_quality.py, _correct, _study,

@@ -1,4 +1,4 @@
-"""What programs read of a release: ``croissant.json`` and ``datapackage.json``.
+"""What programs read of a release: ``croissant.json``, ``datapackage.json``, ``CITATION.cff``.
 
 Croissant 1.1 with the fields for responsible AI has a record set for each table, because the
 development set and the test set are never one set, and hidden CATs have other fields. mlcroissant
@@ -8,6 +8,8 @@ reads only the media type ``application/x-parquet``, and the key
 In the Frictionless data package, the tables have schemas with the allowed values and keys. All
 other files are only files with a size and a hash: frictionless would take ``dev.json`` for a
 descriptor of a package.
+
+``CITATION.cff`` (Citation File Format 1.2.0) and the entry for BibTeX say how it is cited.
 """
 
 import re
@@ -15,16 +17,189 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
+
+import yaml
 
 from curation.files import dump_json, read_json, shipped
 from curation.records import KINDS, VALUES
-from curation.release.data_files import flat_path, parquet_path
-from curation.release.metadata import citation
 from curation.release.texts.render import fields
 from curation.released.columns import COLUMNS, TABLES, TYPES, Column, Table, key_of
-from curation.released.contents import ANNOTATIONS, HUB_SPLITS, SEALED, SPLITS, TERMS, DataFile
+from curation.released.contents import (
+    ANNOTATIONS,
+    HUB_SPLITS,
+    SEALED,
+    SPLITS,
+    TERMS,
+    DataFile,
+    flat_path,
+    parquet_path,
+)
 from curation.released.facts import Author, Facts
+
+T = TypeVar("T")
+
+_URL = re.compile(r"https?://\S+")
+_DOI = re.compile(r"10\.\d{4,9}(\.\d+)?/[A-Za-z0-9:/_;\-.()\[\]\\]+")
+_ORCID = re.compile(r"\d{4}-\d{4}-\d{4}-\d{3}[\dX]")
+_BEFORE = re.compile(r"^(?:https?://)?(?:dx\.)?(?:doi\.org/|orcid\.org/|doi:)", re.IGNORECASE)
+_TEX = re.compile(r"[\\{}%&#$_~^]")
+_TEX_WORDS = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+KEYWORDS = ("stereotypes", "bias", "language models", "Context Association Test", "StereoSet")
+
+
+class PersonName(NamedTuple):
+    """A person's name in two parts; ``family`` is empty if there is only one."""
+
+    given: str
+    family: str
+
+
+def authors(facts: Facts) -> tuple[Author, ...]:
+    """The authors, or who is named in their place: a citation needs at least one."""
+    if facts.anonymous:
+        return (Author(name="Anonymous"),)
+    return facts.statement.authors or (Author(name=f"The authors of {facts.name}"),)
+
+
+def person(author: Author) -> PersonName | None:
+    """An author's name as that of a person; None for an institution.
+
+    «Family, Given» is split at the comma. Without one, an author with an affiliation or an ORCID
+    is a person whose last word is the family name. Any other author is cited by the whole name.
+
+    >>> person(Author(name="Ōta, María José"))
+    PersonName(given='María José', family='Ōta')
+    >>> person(Author(name="María José Ōta", affiliation="An Institute"))
+    PersonName(given='María José', family='Ōta')
+    >>> person(Author(name="An Institute")) is None
+    True
+    """
+    family, comma, given = (part.strip() for part in author.name.partition(","))
+    if comma and family and given:
+        return PersonName(given, family)
+    if not (author.affiliation or author.orcid):
+        return None
+    given, _, family = author.name.strip().rpartition(" ")
+    return PersonName(given.strip(), family) if given else PersonName(family, "")
+
+
+def full_name(author: Author) -> str:
+    """An author's name in reading order.
+
+    >>> full_name(Author(name="Ōta, María José"))
+    'María José Ōta'
+    """
+    name = person(author)
+    return " ".join(part for part in name if part) if name else author.name
+
+
+def orcid(author: Author) -> str:
+    """The address of an author's ORCID; empty if there is none or it has another form."""
+    number = _BEFORE.sub("", author.orcid.strip())
+    return f"https://orcid.org/{number}" if _ORCID.fullmatch(number) else ""
+
+
+def address(facts: Facts) -> str:
+    """The dataset's page: the homepage, the Hugging Face Hub, the DOI or the repository."""
+    statement, number = facts.statement, _doi(facts)
+    hub = f"https://huggingface.co/datasets/{statement.hub.id}" if statement.hub.id else ""
+    places = (statement.homepage, hub, f"https://doi.org/{number}" if number else "")
+    return next(filter(_is_url, (*places, statement.repository)), "")
+
+
+def citation(facts: Facts) -> bytes:
+    """The content of ``CITATION.cff``."""
+    statement, licence = facts.statement, facts.licence
+    number, page = _doi(facts), address(facts)
+    content: dict[str, Any] = {
+        "cff-version": "1.2.0",
+        "message": "If you use this dataset, please cite it as below.",
+        "type": "dataset",
+        "title": facts.name,
+        "abstract": statement.description,
+        "authors": [_author(author) for author in authors(facts)],
+        "version": facts.version,
+        "date-released": facts.date,
+        "doi": number,
+        "identifiers": _identifiers(facts),
+        "license": licence.spdx,
+        "license-url": "" if licence.spdx or not _is_url(licence.url) else licence.url,
+        "url": page,
+        "repository": statement.repository if _is_url(statement.repository) else "",
+        "keywords": list(KEYWORDS),
+    }
+    return yaml.safe_dump(filled(content), allow_unicode=True, sort_keys=False, width=100).encode()
+
+
+def filled(entry: Mapping[str, T]) -> dict[str, T]:
+    """The fields that are not empty."""
+    return {name: value for name, value in entry.items() if value}
+
+
+def bibtex(facts: Facts) -> str:
+    """The release as a BibTeX entry."""
+    word = re.sub(r"[^a-z0-9]+", "", facts.name.casefold()) or "dataset"
+    fields = {
+        "author": " and ".join(
+            f"{_tex(name.family)}, {_tex(name.given)}"
+            if (name := person(author)) and all(name)
+            else "{" + _tex(author.name) + "}"
+            for author in authors(facts)
+        ),
+        "title": "{" + _tex(facts.name) + "}",
+        "year": facts.date[:4],
+        "version": _tex(facts.version),
+        "doi": _doi(facts),
+        "url": address(facts),
+    }
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in filled(fields).items())
+    return f"@misc{{{word}{facts.date[:4]},\n{lines}}}"
+
+
+def _author(author: Author) -> dict[str, str]:
+    entry = {"name": author.name}
+    if name := person(author):
+        entry = {"family-names": name.family, "given-names": name.given}
+        entry["affiliation"] = author.affiliation
+    return filled({**entry, "email": author.email, "orcid": orcid(author)})
+
+
+def _identifiers(facts: Facts) -> list[dict[str, str]]:
+    """The dataset's page, the paper, and a DOI that does not have the form of one.
+
+    The page comes first, because converters take the first one as the address of the dataset.
+    """
+    statement, page = facts.statement, address(facts)
+    identifiers, paper = [], statement.paper
+    if paper and page:
+        identifiers.append({"type": "url", "value": page, "description": "The dataset"})
+    if paper:
+        about = {"value": paper, "description": "The paper that describes the dataset"}
+        identifiers.append({"type": "url" if _is_url(paper) else "other", **about})
+    if statement.doi and not _doi(facts):
+        identifiers.append({"type": "other", "value": statement.doi})
+    return identifiers
+
+
+def _doi(facts: Facts) -> str:
+    number = _BEFORE.sub("", facts.statement.doi.strip())
+    return number if _DOI.fullmatch(number) else ""
+
+
+def _is_url(text: str) -> bool:
+    return bool(_URL.fullmatch(text))
+
+
+def _tex(text: str) -> str:
+    return _TEX.sub(lambda mark: _TEX_WORDS.get(mark[0], f"\\{mark[0]}"), " ".join(text.split()))
+
+
+# --- croissant.json ---
 
 Json = dict[str, Any]
 MEDIA_TYPES = {
@@ -46,7 +221,7 @@ def croissant(facts: Facts, data: Sequence[DataFile]) -> bytes:
         facts: what the release says about itself.
         data: the files that it describes; flat files and Parquet files get records.
     """
-    page = citation.address(facts)
+    page = address(facts)
     content: Json = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -57,9 +232,9 @@ def croissant(facts: Facts, data: Sequence[DataFile]) -> bytes:
         "datePublished": facts.date,
         "license": facts.licence.url or facts.licence.name,
         "inLanguage": facts.language,
-        "keywords": list(citation.KEYWORDS),
-        "creator": [_creator(author) for author in citation.authors(facts)],
-        "citeAs": citation.bibtex(facts),
+        "keywords": list(KEYWORDS),
+        "creator": [_creator(author) for author in authors(facts)],
+        "citeAs": bibtex(facts),
         **({"url": page} if page else {}),
         "isLiveDataset": False,
         **{f"rai:{name}": value for name, value in responsible(facts).items()},
@@ -70,10 +245,10 @@ def croissant(facts: Facts, data: Sequence[DataFile]) -> bytes:
 
 
 def _creator(author: Author) -> Json:
-    known = citation.person(author)
+    known = person(author)
     entry = {"@type": "sc:Person" if known else "sc:Organization"}
-    entry |= {"name": citation.full_name(author), "description": author.affiliation}
-    return citation.filled(entry | {"email": author.email, "url": citation.orcid(author)})
+    entry |= {"name": full_name(author), "description": author.affiliation}
+    return filled(entry | {"email": author.email, "url": orcid(author)})
 
 
 def _file(file: DataFile) -> Json:
@@ -155,7 +330,7 @@ def datapackage(facts: Facts, data: Sequence[DataFile]) -> bytes:
         facts: what the release says about itself.
         data: the files that it describes.
     """
-    page, licence, paths = citation.address(facts), facts.licence, [file.path for file in data]
+    page, licence, paths = address(facts), facts.licence, [file.path for file in data]
     own_licence = {"name": licence.spdx, "title": licence.name, "path": licence.url or "LICENSE"}
     content: Json = {
         "profile": "data-package",
@@ -165,9 +340,9 @@ def datapackage(facts: Facts, data: Sequence[DataFile]) -> bytes:
         "version": facts.version,
         "created": f"{facts.date}T00:00:00Z",
         **({"homepage": page} if page else {}),
-        "keywords": list(citation.KEYWORDS),
-        "licenses": [citation.filled(own_licence)],
-        "contributors": [_contributor(author) for author in citation.authors(facts)],
+        "keywords": list(KEYWORDS),
+        "licenses": [filled(own_licence)],
+        "contributors": [_contributor(author) for author in authors(facts)],
         "resources": [_resource(facts, file, paths) for file in data],
     }
     return dump_json(content)
@@ -184,9 +359,9 @@ def slug(name: str) -> str:
 
 
 def _contributor(author: Author) -> Json:
-    entry = {"title": citation.full_name(author), "role": "author"}
+    entry = {"title": full_name(author), "role": "author"}
     entry |= {"organization": author.affiliation, "email": author.email}
-    return citation.filled(entry | {"path": citation.orcid(author)})
+    return filled(entry | {"path": orcid(author)})
 
 
 def _resource(facts: Facts, file: DataFile, paths: Sequence[str]) -> Json:

@@ -1,1 +1,0 @@
-"""What programs read of a release: Croissant, Frictionless, CITATION.cff."""
