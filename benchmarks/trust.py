@@ -122,7 +122,7 @@ def count_words(paths: Sequence[Path]) -> int:
 
 def gender(targets: Sequence[str]) -> Any:
     """The groups of the paper with these targets."""
-    from curation.trust.groups import Groups
+    from curation.trust.measure.framework import Groups
 
     lists = {name: word_list(f"{name}.txt") for name in ("female", "male")}
     listed = {word for words in lists.values() for word in words}
@@ -146,8 +146,8 @@ def timed(
 
 def text(megabytes: int) -> Iterator[str]:
     """The lines of the table of text."""
-    from curation.trust.text.automated import count
-    from curation.trust.text.scanning import Texts
+    from curation.trust.measure.automated import count
+    from curation.trust.measure.scanning import Texts
 
     anchors = [line.split(",")[0] for line in word_list("anchors.csv")[1:]]
     sets = {"8 targets": gender(anchors), "288 targets": gender(word_list("professions.txt"))}
@@ -182,8 +182,8 @@ def text(megabytes: int) -> Iterator[str]:
 def contextual(most: int) -> Iterator[str]:
     """The lines of the table of contextual reduction."""
     from curation.models import tiny
-    from curation.trust.contextual.contexts import sample_contexts
-    from curation.trust.text.scanning import Texts
+    from curation.trust.measure.scanning import Texts
+    from curation.trust.measure.states import sample_contexts
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

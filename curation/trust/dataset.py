@@ -26,8 +26,9 @@ from curation.stats.agreement import Counts
 from curation.stats.artefacts import artefacts, unigram
 from curation.text.wording import amount
 from curation.text.words import NotCheckedError, Sentiment
-from curation.trust.groups import Groups
-from curation.trust.protocol.datasets import (
+from curation.trust.measure.again import directed
+from curation.trust.measure.framework import Groups
+from curation.trust.protocol.cases import (
     DatasetInput,
     MeasureValues,
     PitfallCount,
@@ -35,7 +36,6 @@ from curation.trust.protocol.datasets import (
     RuleGroup,
     Scored,
 )
-from curation.trust.protocol.measures import directed
 from curation.trust.runs.files import DIRECTED, TrustRun
 from curation.work.reporter import QUIET, Reporter
 

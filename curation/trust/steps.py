@@ -36,7 +36,7 @@ from curation.records import Criterion
 from curation.scores.run_folder import COMPARISONS
 from curation.text.times import now
 from curation.text.wording import did_you_mean
-from curation.trust.groups import Groups
+from curation.trust.measure.framework import Groups
 from curation.trust.protocol import report as protocol
 from curation.trust.protocol.attested import Answers, attested, is_past, open_questions, questions
 from curation.trust.protocol.checks import CHECKS
@@ -189,8 +189,8 @@ def _of_measures(
     campaign: Campaign, runs: Sequence[TrustRun], groups: Mapping[str, Groups]
 ) -> list[Criterion]:
     """The criteria of the measures of bias, from their runs and the groups of these runs."""
-    from curation.trust.framework import Policies
-    from curation.trust.protocol.measures import MeasureRun
+    from curation.trust.measure.framework import Policies
+    from curation.trust.protocol.cases import MeasureRun
     from curation.trust.protocol.table import measure_criteria
 
     measured, files = [], dict[str, list[str]]()

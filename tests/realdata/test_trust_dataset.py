@@ -13,7 +13,7 @@ from curation.campaign.source import gold_source
 from curation.records import Criterion
 from curation.stats.metrics import judge
 from curation.trust.dataset import dataset_input
-from curation.trust.protocol.datasets import DatasetInput, RuleGroup
+from curation.trust.protocol.cases import DatasetInput, RuleGroup
 from curation.trust.protocol.table import dataset_criteria
 from support.judged import found, run
 from support.realdata import LABELLED, labelled, needs, predictions

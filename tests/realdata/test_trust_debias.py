@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from curation.formats.word_vectors import Vectors
-from curation.trust.framework import Policies
-from curation.trust.groups import Groups
-from curation.trust.vectors import debias
-from curation.trust.vectors.debias import Method, compare
+from curation.trust.measure import debias
+from curation.trust.measure.debias import Method, compare
+from curation.trust.measure.framework import Groups, Policies
 from support import gnews
 
 pytestmark = gnews.MARKS

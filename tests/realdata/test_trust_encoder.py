@@ -21,9 +21,9 @@ from curation.campaign.settings import (
 )
 from curation.campaign.store import Campaign, create_campaign
 from curation.models.states import Place, StatesSpec, open_states
-from curation.trust.contextual.contexts import sample_contexts
+from curation.trust.measure.scanning import Texts
+from curation.trust.measure.states import sample_contexts
 from curation.trust.runs.contextual import measure_contextual, measure_probe
-from curation.trust.text.scanning import Texts
 from support import environments
 from support.realdata import SHARED, needs
 

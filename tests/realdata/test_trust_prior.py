@@ -11,10 +11,9 @@ import pandas as pd
 import pytest
 
 from curation.stats.correlations import spearman
-from curation.trust.framework import Policies
-from curation.trust.groups import Groups
-from curation.trust.vectors.cosine import vector_biases
-from curation.trust.vectors.prior import MEASURES, alignment, biases
+from curation.trust.measure.cosine import vector_biases
+from curation.trust.measure.framework import Groups, Policies
+from curation.trust.measure.prior import MEASURES, alignment, biases
 from support import gnews
 
 pytestmark = gnews.MARKS

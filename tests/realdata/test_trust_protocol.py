@@ -10,10 +10,9 @@ import pytest
 
 from curation.campaign.settings import TrustSettings
 from curation.records import Criterion
-from curation.trust.framework import DEFAULT, Policies
-from curation.trust.groups import Groups
-from curation.trust.protocol.again import stability
-from curation.trust.protocol.measures import MeasureRun
+from curation.trust.measure.again import stability
+from curation.trust.measure.framework import DEFAULT, Groups, Policies
+from curation.trust.protocol.cases import MeasureRun
 from curation.trust.protocol.table import measure_criteria
 from support import gnews
 from support.biases import GENDER, cosine_measure

@@ -4,8 +4,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from curation.trust.text.automated import Tally, count
-from curation.trust.text.scanning import Texts
+from curation.trust.measure.automated import Tally, count
+from curation.trust.measure.scanning import Texts
 from support import contexts as slow
 from support import gnews
 from support.realdata import needs

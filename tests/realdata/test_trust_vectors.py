@@ -15,8 +15,8 @@ import pytest
 from curation.formats.word_vectors import read_vectors
 from curation.records import Bias
 from curation.stats.correlations import r_squared, rho
-from curation.trust.framework import Policies, outside
-from curation.trust.vectors.cosine import vector_biases
+from curation.trust.measure.cosine import vector_biases
+from curation.trust.measure.framework import Policies, outside
 from support import gnews
 from support.gnews import CODE, TABLE_3
 

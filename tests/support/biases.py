@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from curation.records import Bias, Evidence
-from curation.trust.framework import DEFAULT, Floats, Policies, biases
-from curation.trust.groups import Groups
-from curation.trust.protocol.again import Again
-from curation.trust.protocol.measures import MeasureRun
+from curation.trust.measure.again import Again
+from curation.trust.measure.framework import DEFAULT, Floats, Groups, Policies, biases
+from curation.trust.protocol.cases import MeasureRun
 
 TARGETS = (
     *("carpenter", "dancer", "librarian", "nurse", "pilot", "soldier"),

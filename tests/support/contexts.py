@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from curation.text.words import words
-from curation.trust.groups import Groups
-from curation.trust.text.matching import form
-from curation.trust.text.scanning import continues_sentence, ends_sentence
+from curation.trust.measure.framework import Groups
+from curation.trust.measure.matching import form
+from curation.trust.measure.scanning import continues_sentence, ends_sentence
 
 
 def sentences(text: str, language: str) -> list[list[str]]:

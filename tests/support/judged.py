@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from curation.records import Cat, Criterion, Kind
-from curation.trust.protocol.datasets import DatasetInput, RuleGroup, Scored
+from curation.trust.protocol.cases import DatasetInput, RuleGroup, Scored
 from support.cats import cat
 
 INTRA: Kind = "intrasentence"

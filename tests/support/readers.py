@@ -39,11 +39,11 @@ from curation.scores.choice import asking
 from curation.scores.choice.answers import compare
 from curation.terms.facts import FactRequest
 from curation.terms.wikidata import Service, query
-from curation.trust.groups import Groups
+from curation.trust.measure.framework import Groups
+from curation.trust.measure.human import passages, read_labels
 from curation.trust.runs.files import read_run
 from curation.trust.runs.text import label_rows
 from curation.trust.steps import read_answers, read_report
-from curation.trust.text.human import passages, read_labels
 from support import commands
 from support.cats import intra
 

@@ -19,14 +19,14 @@ from curation.records import VALUES, Bias, Criterion, Status
 from curation.stats import correlations
 from curation.stats.artefacts import Artefact
 from curation.stats.power import rank_power
-from curation.trust.framework import DEFAULT, Policies, biases
-from curation.trust.groups import Groups
-from curation.trust.protocol import face
-from curation.trust.protocol.again import stability
-from curation.trust.protocol.content import judged
-from curation.trust.protocol.datasets import (
+from curation.trust.measure.again import stability
+from curation.trust.measure.framework import DEFAULT, Groups, Policies, biases
+from curation.trust.measure.human import Passages
+from curation.trust.protocol import content
+from curation.trust.protocol.cases import (
     DatasetCase,
     DatasetInput,
+    MeasureRun,
     MeasureValues,
     PitfallCount,
     Retest,
@@ -34,9 +34,8 @@ from curation.trust.protocol.datasets import (
     RuleGroup,
     ScoresCase,
 )
-from curation.trust.protocol.measures import MeasureRun
+from curation.trust.protocol.content import judged
 from curation.trust.protocol.table import dataset_criteria, measure_criteria, rows_of, table
-from curation.trust.text.human import Passages
 from support import plants
 from support.judged import INTER, INTRA, cats, dataset, run
 from support.plants import FAULTS, IDEAL, Floats, Ints
@@ -454,7 +453,7 @@ def models(plant: str, seed: int) -> Verdicts:
     rules = blind_rules(rng)
     shared: dict[str, Any] = {"settings": PAIRS, "seed": 1, "data": data, "rules": rules}
     whole = DatasetCase(name="made", **shared)
-    silent = frozenset(each.name for each in runs if not face.informative(whole, each))
+    silent = frozenset(each.name for each in runs if not content.informative(whole, each))
     wanted = SS if plant not in ("fitted", OTHER) else {"mitigation nearer": "m-"}
     found: Verdicts = {}
     for check, model in wanted.items():

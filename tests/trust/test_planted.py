@@ -14,12 +14,12 @@ from curation.formats.word_vectors import Vectors
 from curation.models import tiny
 from curation.models.states import StatesSpec
 from curation.records import Bias
-from curation.trust.framework import Policies
+from curation.trust.measure.automated import Tally, count
+from curation.trust.measure.cosine import vector_biases
+from curation.trust.measure.framework import Policies
+from curation.trust.measure.scanning import Texts
 from curation.trust.runs.contextual import measure_contextual, measure_probe
 from curation.trust.runs.files import read_groups
-from curation.trust.text.automated import Tally, count
-from curation.trust.text.scanning import Texts
-from curation.trust.vectors.cosine import vector_biases
 from support import planted, trust
 from support.biases import bias
 

@@ -1,15 +1,19 @@
-"""The engine of the trust report: checks, and rows from what their functions find.
+"""The engine of the trust report: checks, what they look at and find, and judges.
 
-A check is an entry of ``data/trust/checks.toml``. It names the function that looks at a ``Case`` (a
-run of a measure, a series of runs, a dataset, or the scores under one set of rules), the judge that
-decides, the threshold and where it comes from, and has all texts. The function returns what it
-``Found``; ``row`` turns both into a row of the report. The engine knows no criterion.
+It knows no criterion. A check is an entry of ``data/trust/checks.toml``. It names the function that
+looks at a ``Case`` (a run of a measure, a series of runs, a dataset, or the scores under one set of
+rules), the judge that decides, the threshold and where it comes from, and has all texts. The
+function returns what it ``Found``; ``table`` turns both into a row of the report.
+
+A judge says when a result passes, fails, or is inconclusive. Pass means that the data could have
+shown the opposite. Power is that at the threshold, never at the observed value, which would only
+repeat p.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from string import Formatter
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
@@ -17,16 +21,16 @@ from pydantic import BaseModel, ConfigDict
 from curation.campaign.settings import TrustSettings
 from curation.files import shipped
 from curation.formats.toml_files import read_toml
-from curation.records import Criterion, CriterionName, Status, Subject
-from curation.trust.protocol import judges
+from curation.records import CriterionName, Status, Subject
 
 CHECKS = "data", "trust", "checks.toml"
 """The table of checks, among the files that come with curation."""
 Kind = Literal["test", "control", "software"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Sort = Literal["measure", "series", "dataset", "scores"]
-_LONGEST = 200  # characters of the names in a row
-_CLOSE = 1e-6  # what holds by construction may miss 1 by rounding
+FEWEST = 5  # with fewer targets than this, a rank correlation says nothing
+ALONE = 0.9  # a third value with this rank correlation orders the units alone
+_LEAST = 0.0005  # a smaller change is shown as 0, and may be rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +121,7 @@ class Check(Entry):
             "evidence" for what the run of a measure computed under the check's name.
         statistic: what the value is.
         unit: what ``n`` counts.
-        judge: the function of ``judges`` that decides the status.
+        judge: the function of this module that decides the status.
         threshold: a number, or the name of a setting in ``[trust]``.
         limit: where the value must be: at_least or at_most the threshold, or above it; within it
             on both sides of 0; near it; or no_change, if it is the value without a change.
@@ -204,129 +208,162 @@ def words() -> Words:
     return Words.model_validate(shipped_table()["words"])
 
 
-def row(check: Check, case: Case, found: Found) -> Criterion:
-    """The row of what a check found.
+# --- judges -------------------------------------------------------------------------------------
 
-    A test that rests on the ss of a model without meaning does not pass or fail: such a model
-    cannot tell meaningful from unrelated associations, so whatever its ss does shows nothing.
+
+def reached(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """Pass if the whole interval is at the threshold or above, fail if it is wholly below."""
+    if found.value is None or found.ci is None:
+        return "inconclusive"
+    if found.ci[0] >= threshold:
+        return "pass"
+    return "fail" if found.ci[1] < threshold else "inconclusive"
+
+
+def exceeded(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """As ``reached``, but an interval that ends at the threshold fails, too."""
+    if found.ci is not None and found.ci[1] <= threshold:
+        return "fail"
+    return reached(found, threshold, settings)
+
+
+def shorter(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """As ``enough``, of lists cut to ``size`` words; without a verdict if few words are left out.
+
+    Results of more than half of the words of a list are near those of all, for a random measure,
+    too. So the ``shortest`` list must have twice as many words.
     """
-    limit = check.threshold if found.threshold is None else found.threshold
-    threshold = getattr(case.settings, limit) if isinstance(limit, str) else limit
-    facts = {**dict(case.settings), **vars(found), "threshold": threshold, "unit": check.unit}
-    facts |= found.facts
-    kind: Kind = "software" if check.kind == "property" else check.kind
-    if found.reason:
-        reason = check.reasons[found.reason]
-        status, parts, advice = reason.status, [reason.why], reason.advice
-    elif found.status:
-        status, parts, advice = found.status, [found.why], check.advice.get(found.status, "")
-    else:
-        status = _status(check, found, threshold, case.settings)
-        parts = [check.computed, check.says.get(status, "")]
-        advice = check.advice.get(status, "")
-        silent = sorted(case.silent.intersection(found.runs))
-        if silent and status in check.silenced:
-            would = check.verdicts.get(status) or words().verdict(status)
-            parts.append(
-                f"The verdict would be {would}, but the lms of {', '.join(silent)} is not surely "
-                "above 50, so it shows nothing"
-            )
-            compares = check.criterion in ("amplification", "mitigation")
-            status = "not_shown" if compares else "inconclusive"
-            advice = "a model whose lms is surely above 50"
-    if check.kind == "property" and status != "holds":
-        kind, status = "test", "fail" if status == "broken" else status
-    named = f"{check.name}:{found.name}" if found.name else check.name
-    files = *case.files.get("", ()), *case.files.get(check.criterion, ()), *found.evidence
-    about: dict[str, Any] = {
-        "statistic": _text([check.statistic], facts),
-        "source": _text([check.source], facts),
-        "threshold": threshold,
-        "limit": found.limit or check.limit if threshold is not None else "",
-    }
-    return Criterion(
-        subject=case.subject,
-        name=case.name[:_LONGEST],
-        criterion=check.criterion,
-        check=named[:_LONGEST],
-        status=status,
-        verdict=_text([_verdict(check, status, found)], facts),
-        kind=kind,
-        value=found.value,
-        ci=None if found.ci is None else (float(found.ci[0]), float(found.ci[1])),
-        n=found.n,
-        unit=check.unit,
-        p=found.p,
-        power=found.power,
-        computed=_text(parts, facts),
-        change=_text([advice], facts),
-        evidence=tuple(dict.fromkeys(files)),
-        **(about if found.value is not None else {}),
-    )
+    if found.facts["shortest"] < 2 * found.facts["size"]:
+        return "not_applicable"
+    return enough(found, threshold, settings)
 
 
-def _verdict(check: Check, status: Status, found: Found) -> str:
-    """The words of a status in this row; "" if they are those of all rows."""
-    if status == "not_applicable" and not (found.reason or found.status):
-        return words().no_verdict_here
-    return check.verdicts.get(status, "")
+def enough(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """As ``reached``, for a rank correlation over targets; fewer than five decide nothing."""
+    return "inconclusive" if found.n < FEWEST else reached(found, threshold, settings)
 
 
-def _status(check: Check, found: Found, threshold: Any, settings: TrustSettings) -> Status:
-    if check.kind in ("software", "property"):
-        return "holds" if found.value is not None and found.value >= 1 - _CLOSE else "broken"
-    status: Status = getattr(judges, check.judge)(found, threshold, settings)
-    opposite: dict[Status, Status] = {"pass": "fail", "fail": "pass"}
-    return opposite.get(status, status) if check.kind == "control" else status
+def refuted(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """Fail if the value is below the threshold. At or above it there is no verdict.
 
-
-class Texts(Formatter):
-    """``str.format``, in which a fact that is None or missing reads "not defined"."""
-
-    def get_value(self, key: Any, args: Any, kwargs: Any) -> Any:
-        """The fact of this name; None if it is missing."""
-        return kwargs.get(key)
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        """A fact as text."""
-        return "not defined" if value is None else str(super().format_field(value, format_spec))
-
-
-def _text(parts: Iterable[str], facts: Mapping[str, Any]) -> str:
-    """The parts as sentences; a part without text is left out."""
-    texts = (Texts().vformat(part, (), facts).strip() for part in parts)
-    return ". ".join(text.rstrip(".") for text in texts if text)
-
-
-def obey_controls(rows: Sequence[Criterion]) -> list[Criterion]:
-    """The rows, where nothing passes whose negative control was not rejected.
-
-    A criterion that accepts its control cannot tell good from bad: its rows that passed, or were
-    inconclusive, fail. If the control is undecided, its rows that passed are inconclusive.
-
-    Args:
-        rows: rows of all subjects. The status of a control is "pass" if it was rejected, "fail" if
-            it was accepted.
+    It is for a value that a random measure reaches, too, so that reaching it shows nothing.
     """
-    controls: dict[tuple[str, ...], Criterion] = {}
-    for row in rows:
-        key = (row.subject, row.name, row.criterion)
-        if row.kind == "control" and row.status in ("fail", "inconclusive"):
-            known = controls.get(key, row)
-            controls[key] = known if known.status == "fail" else row
-    return [_obeying(row, controls.get((row.subject, row.name, row.criterion))) for row in rows]
+    low = found.n >= FEWEST and found.value is not None and found.value < threshold
+    return "fail" if low else "not_applicable"
 
 
-def _obeying(row: Criterion, control: Criterion | None) -> Criterion:
-    if control is None or row.kind != "test" or row.status not in ("pass", "inconclusive"):
-        return row
-    if control.status == "fail":
-        status, change = "fail", f"the negative control «{control.check}» must be rejected first"
-        why = f"It fails because the negative control «{control.check}» was accepted"
-    elif row.status == "pass":
-        status, change = "inconclusive", control.change
-        why = f"It would pass, but the negative control «{control.check}» is undecided"
-    else:
-        return row
-    own = {"status": status, "computed": f"{row.computed}. {why}", "change": change}
-    return row.model_copy(update=own)
+def significant(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """Pass if the estimate reaches the threshold and p is at most alpha.
+
+    Fail if the whole interval is below the threshold; or if the estimate is below it and not
+    significant, although the power at the threshold is high enough to see such an effect.
+    """
+    value, p = found.value, found.p
+    if value is None or p is None:
+        return "inconclusive"
+    if found.ci is not None and found.ci[1] < threshold:
+        return "fail"
+    if value >= threshold:
+        return "pass" if p <= settings.alpha else "inconclusive"
+    seen = found.power is not None and found.power >= settings.power
+    return "fail" if p > settings.alpha and seen else "inconclusive"
+
+
+def partialled(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """As ``significant``, but passes only if the correlation remains without that of a third value.
+
+    The facts ``partial`` and ``partial_p`` are of the correlation with the number of contexts
+    partialled out; None if that number is not known. ``counted`` is the correlation of the sizes
+    with that number. If it is near ±1, the number alone orders the sizes, and what remains is a few
+    exchanged ranks, whose p is too small; so that does not pass.
+    """
+    status = significant(found, threshold, settings)
+    rest, p, counted = (found.facts[name] for name in ("partial", "partial_p", "counted"))
+    remains = rest is not None and rest >= threshold and p is not None and p <= settings.alpha
+    alone = counted is None or abs(counted) >= ALONE
+    return "inconclusive" if status == "pass" and (alone or not remains) else status
+
+
+def followed(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """As ``significant`` or ``partialled``, over years; passes only if changes correlate, too.
+
+    Years follow each other: two trends correlate, whatever the reason. The facts ``steps`` and
+    ``steps_p`` are of the changes from each year to the next.
+    """
+    judge = partialled if "partial" in found.facts else significant
+    status = judge(found, threshold, settings)
+    steps, p = found.facts["steps"], found.facts["steps_p"]
+    follow = steps is not None and steps >= threshold and p is not None and p <= settings.alpha
+    return "inconclusive" if status == "pass" and not follow else status
+
+
+def clear(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """Pass if the estimate reaches the threshold and its interval is above 0."""
+    if found.value is not None and found.ci is not None:
+        if found.value >= threshold and found.ci[0] > 0:
+            return "pass"
+        if found.ci[1] < threshold:
+            return "fail"
+    return "inconclusive"
+
+
+def within(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """Pass if the interval of a change is inside ± the threshold, fail if it is wholly outside.
+
+    The margin is fixed. A margin that grows with the interval would reward noise.
+    """
+    if found.ci is None:
+        return "inconclusive"
+    low, high = found.ci
+    if low > threshold or high < -threshold:
+        return "fail"
+    return "pass" if -threshold <= low and high <= threshold else "inconclusive"
+
+
+def changed(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """Whether bias grew or fell: on which side of the threshold the whole interval is."""
+    low, high = found.ci or (-math.inf, math.inf)
+    if low <= threshold <= high or abs((found.value or 0.0) - threshold) < _LEAST:
+        return "not_shown"
+    return "grew" if low > threshold else "fell"
+
+
+def moved(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """As ``changed``, of a change that is not one of bias; the row says which way it went."""
+    return "not_shown" if changed(found, threshold, settings) == "not_shown" else "moved"
+
+
+def signs(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """Pass if the share of right signs reaches the threshold and p is at most alpha.
+
+    It does not pass if a direction has too few signs (the fact ``lacking``). It fails if the whole
+    interval is below the threshold; or if at most half of the signs are right, although there are
+    enough of them to show a valid measure.
+    """
+    if found.value is None or found.p is None or found.ci is None:
+        return "inconclusive"
+    if found.value >= threshold and found.p <= settings.alpha:
+        return "inconclusive" if found.facts["lacking"] else "pass"
+    seen = (found.power or 0) >= settings.power and found.value <= 0.5
+    return "fail" if found.ci[1] < threshold or seen else "inconclusive"
+
+
+def given(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """The verdict that the check's function reached from several values: ``facts["verdict"]``."""
+    status: Status = found.facts["verdict"]
+    return status
+
+
+def nothing(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """No verdict: the value is shown, and a random measure has such a value, too."""
+    return "not_applicable"
+
+
+def worst(*statuses: Status) -> Status:
+    """The worst of several verdicts: fail, then inconclusive, then pass.
+
+    >>> worst("pass", "fail", "inconclusive")
+    'fail'
+    """
+    order: tuple[Status, ...] = ("pass", "inconclusive", "fail")
+    return max(statuses, key=order.index)

@@ -24,20 +24,20 @@ from curation.stats.correlations import Correlation, correlate, rho
 from curation.stats.intervals import Floats
 from curation.stats.power import critical_rho, detectable_rho, needed_units, rank_power
 from curation.stats.tests import holm
-from curation.trust.groups import Groups
-from curation.trust.protocol.checks import Case, Found
-from curation.trust.protocol.datasets import CHANCE, Scored, ScoresCase, resting_on
-from curation.trust.protocol.judges import ALONE
-from curation.trust.protocol.measures import (
+from curation.trust.measure.again import alike, directed, paired
+from curation.trust.measure.framework import Groups
+from curation.trust.protocol.cases import (
     AUTOMATED,
+    CHANCE,
     HUMAN,
     MeasureCase,
     MeasureRun,
+    Scored,
+    ScoresCase,
     SeriesCase,
-    alike,
-    directed,
-    paired,
+    resting_on,
 )
+from curation.trust.protocol.checks import ALONE, Case, Found
 
 FEWEST = 3  # with fewer units there is no correlation
 

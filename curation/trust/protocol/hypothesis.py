@@ -31,11 +31,18 @@ from curation.records import Interval, Status
 from curation.stats.intervals import FEW, Floats, difference_interval, mean_interval, pseudo_values
 from curation.stats.metrics import icat
 from curation.text.wording import amount, some
-from curation.trust.framework import most
-from curation.trust.protocol import judges
-from curation.trust.protocol.checks import Found, words
-from curation.trust.protocol.datasets import ScoresCase, more_terms, resting_on, span
-from curation.trust.protocol.measures import COUNTED, MeasureCase, MeasureRun, mean_change
+from curation.trust.measure.framework import most
+from curation.trust.protocol.cases import (
+    COUNTED,
+    MeasureCase,
+    MeasureRun,
+    ScoresCase,
+    mean_change,
+    more_terms,
+    resting_on,
+    span,
+)
+from curation.trust.protocol.checks import Found, changed, reached, words
 
 Name = Literal["amplification", "mitigation"]
 
@@ -310,9 +317,9 @@ def optimised(case: MeasureCase) -> Iterator[Found]:
             if not run.prior and run.source == case.run.source
             if (other := case.all.named(f"{run.measure}/{before.source}"))
         }
-        here = judges.changed(found, 0.0, case.settings)
+        here = changed(found, 0.0, case.settings)
         answers = {
-            name: "not_run" if each.reason else judges.changed(each, 0.0, case.settings)
+            name: "not_run" if each.reason else changed(each, 0.0, case.settings)
             for name, each in ours.items()
         }
         verdict: Status = "not_shown"
@@ -411,8 +418,8 @@ def nearer(case: ScoresCase) -> Iterator[Found]:
         moved, fall = _change_of_l1(ss, ss_before, settings), case.change(lms - lms_before)
         ends = moved.ci and (-moved.ci[1] / 2, -moved.ci[0] / 2)
         gain = replace(moved, value=-(moved.value or 0.0) / 2, ci=ends)
-        change = judges.changed(moved, 0.0, settings)
-        kept = judges.reached(fall, -settings.margin, settings)
+        change = changed(moved, 0.0, settings)
+        kept = reached(fall, -settings.margin, settings)
         verdict: Status = change if kept == "pass" or change == "grew" else "not_shown"
         if fall.ci is not None and fall.ci[1] < 0 and change != "grew":
             verdict = "fail"

@@ -21,13 +21,12 @@ from curation.stats.artefacts import length
 from curation.stats.intervals import Floats, t_quantile
 from curation.stats.tests import holm
 from curation.text.wording import amount
-from curation.trust.framework import Negative, Normalise, Policies, biases
-from curation.trust.groups import Groups
-from curation.trust.protocol import judges
-from curation.trust.protocol.checks import Found
-from curation.trust.protocol.correlated import of_groups, predictions
-from curation.trust.protocol.datasets import (
+from curation.trust.measure.again import Paired, alike, paired
+from curation.trust.measure.framework import Groups, Negative, Normalise, Policies, biases
+from curation.trust.protocol.cases import (
+    AUTOMATED,
     DatasetCase,
+    MeasureCase,
     Outcome,
     Scored,
     ScoresCase,
@@ -38,7 +37,8 @@ from curation.trust.protocol.datasets import (
     span,
     won,
 )
-from curation.trust.protocol.measures import AUTOMATED, MeasureCase, Paired, alike, paired
+from curation.trust.protocol.checks import FEWEST, Found, within, worst
+from curation.trust.protocol.correlated import of_groups, predictions
 
 LOST = 0.1  # a treatment that gives no result for a larger share of the targets cannot pass
 
@@ -143,7 +143,7 @@ def negative(case: MeasureCase) -> Iterator[Found]:
         lost = min(kept) < 1 - LOST
         turned = any(a * b < 0 for a, b in zip(signs, other_signs, strict=False))
         verdict: Status = "inconclusive"
-        if found.n >= judges.FEWEST:
+        if found.n >= FEWEST:
             if (found.value or 0) < case.settings.sensitivity or turned or (lost and not same):
                 verdict = "fail"
             elif same and not lost:
@@ -202,7 +202,7 @@ def frequencies(case: DatasetCase) -> Iterator[Found]:
         return
     means = [[data.means(v) for v in won(data.cats, each)] for each in (data.unigram, own.scores)]
     lms, ss = (case.change(by_mean - by_sum) for by_sum, by_mean in zip(*means, strict=True))
-    inside = [judges.within(each, settings.margin, settings) for each in (lms, ss)]
+    inside = [within(each, settings.margin, settings) for each in (lms, ss)]
     only_lms = inside[0] == "fail" and inside[1] != "fail"
     figure, found = ("lms", lms) if only_lms else ("ss", ss)
     averages = [float(np.nanmean(each)) for pair in means for each in pair]
@@ -211,7 +211,7 @@ def frequencies(case: DatasetCase) -> Iterator[Found]:
         for each in (lms, ss)
     ]
     facts: dict[str, Any] = dict(zip(("lms", "ss", "lms_mean", "ss_mean"), averages, strict=True))
-    facts |= {"figure": figure, "verdict": judges.worst(*inside)}
+    facts |= {"figure": figure, "verdict": worst(*inside)}
     yield replace(found, facts={**facts, "more": more_to_decide(outcomes)})
 
 
@@ -347,11 +347,11 @@ def domains(case: ScoresCase) -> Iterator[Found]:
         by = {name: each.value or 0 for name, each in changes.items()}
         domain = max(by, key=lambda name: abs(by[name]))
         fewest = min(sizes, key=lambda name: sizes[name])
-        verdicts = [judges.within(each, settings.margin, settings) for each in changes.values()]
+        verdicts = [within(each, settings.margin, settings) for each in changes.values()]
         facts = {
             **{"run": run.name, "domain": domain, "fewest": fewest, "smallest": sizes[fewest]},
             "each": ", ".join(f"{name} {round(by[name], 1) + 0:+.1f}" for name in by),
-            "verdict": judges.worst(*verdicts),
+            "verdict": worst(*verdicts),
         }
         yield replace(changes[domain], facts=facts, **fields)
 

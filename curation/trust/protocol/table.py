@@ -4,40 +4,50 @@ To add a check, write an entry into ``data/trust/checks.toml`` and its function 
 its criterion (CONTRIBUTING.md, A check of the trust report).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from string import Formatter
 from typing import Any
 
 from curation.campaign.settings import TrustSettings
-from curation.records import CRITERIA, Criterion
-from curation.trust.groups import Groups
+from curation.records import CRITERIA, Criterion, Status
+from curation.trust.measure.framework import Groups
 from curation.trust.protocol import (
-    agreement,
+    checks,
     content,
     correlated,
-    face,
     hypothesis,
-    judges,
+    reliability,
     sensitivity,
-    split_half,
+)
+from curation.trust.protocol.cases import (
+    DatasetCase,
+    DatasetInput,
+    MeasureCase,
+    MeasureRun,
+    Measures,
+    ScoresCase,
+    SeriesCase,
+    Tell,
 )
 from curation.trust.protocol.checks import (
     CHECKS,
     KINDS,
+    Case,
     Check,
     Found,
+    Kind,
     Reason,
-    obey_controls,
-    row,
     shipped_table,
+    words,
 )
-from curation.trust.protocol.datasets import DatasetCase, DatasetInput, ScoresCase, Tell
-from curation.trust.protocol.measures import MeasureCase, MeasureRun, Measures, SeriesCase
 
-CRITERIA_MODULES = (agreement, content, correlated, face, hypothesis, sensitivity, split_half)
+CRITERIA_MODULES = (content, correlated, hypothesis, reliability, sensitivity)
 MODULES = {module.__name__.rpartition(".")[2]: module for module in CRITERIA_MODULES}
 EVIDENCE = "evidence"
+_LONGEST = 200  # characters of the names in a row
+_CLOSE = 1e-6  # what holds by construction may miss 1 by rounding
 _MERGED = ("says", "advice", "reasons")  # an entry adds to these of the entry that it is like
 
 
@@ -65,7 +75,7 @@ def _checked(entry: Mapping[str, Any]) -> Check:
         check = Check.model_validate(entry)
         names = [of.partition(".") for of in check.of.values() if of != EVIDENCE]
         known = {
-            "judge": {"", *vars(judges)} >= {check.judge},
+            "judge": {"", *vars(checks)} >= {check.judge},
             "threshold": not isinstance(check.threshold, str)
             or check.threshold in TrustSettings.model_fields,
             "of": all(hasattr(MODULES.get(module), name) for module, _, name in names),
@@ -89,6 +99,134 @@ def rows_of(case: Any) -> Iterator[Criterion]:
         if not found and "needs" in check.reasons:
             found = [Found(reason="needs")]
         yield from (row(check, case, each) for each in found)
+
+
+def row(check: Check, case: Case, found: Found) -> Criterion:
+    """The row of what a check found.
+
+    A test that rests on the ss of a model without meaning does not pass or fail: such a model
+    cannot tell meaningful from unrelated associations, so whatever its ss does shows nothing.
+    """
+    limit = check.threshold if found.threshold is None else found.threshold
+    threshold = getattr(case.settings, limit) if isinstance(limit, str) else limit
+    facts = {**dict(case.settings), **vars(found), "threshold": threshold, "unit": check.unit}
+    facts |= found.facts
+    kind: Kind = "software" if check.kind == "property" else check.kind
+    if found.reason:
+        reason = check.reasons[found.reason]
+        status, parts, advice = reason.status, [reason.why], reason.advice
+    elif found.status:
+        status, parts, advice = found.status, [found.why], check.advice.get(found.status, "")
+    else:
+        status = _status(check, found, threshold, case.settings)
+        parts = [check.computed, check.says.get(status, "")]
+        advice = check.advice.get(status, "")
+        silent = sorted(case.silent.intersection(found.runs))
+        if silent and status in check.silenced:
+            would = check.verdicts.get(status) or words().verdict(status)
+            parts.append(
+                f"The verdict would be {would}, but the lms of {', '.join(silent)} is not surely "
+                "above 50, so it shows nothing"
+            )
+            compares = check.criterion in ("amplification", "mitigation")
+            status = "not_shown" if compares else "inconclusive"
+            advice = "a model whose lms is surely above 50"
+    if check.kind == "property" and status != "holds":
+        kind, status = "test", "fail" if status == "broken" else status
+    named = f"{check.name}:{found.name}" if found.name else check.name
+    files = *case.files.get("", ()), *case.files.get(check.criterion, ()), *found.evidence
+    about: dict[str, Any] = {
+        "statistic": _text([check.statistic], facts),
+        "source": _text([check.source], facts),
+        "threshold": threshold,
+        "limit": found.limit or check.limit if threshold is not None else "",
+    }
+    return Criterion(
+        subject=case.subject,
+        name=case.name[:_LONGEST],
+        criterion=check.criterion,
+        check=named[:_LONGEST],
+        status=status,
+        verdict=_text([_verdict(check, status, found)], facts),
+        kind=kind,
+        value=found.value,
+        ci=None if found.ci is None else (float(found.ci[0]), float(found.ci[1])),
+        n=found.n,
+        unit=check.unit,
+        p=found.p,
+        power=found.power,
+        computed=_text(parts, facts),
+        change=_text([advice], facts),
+        evidence=tuple(dict.fromkeys(files)),
+        **(about if found.value is not None else {}),
+    )
+
+
+def _verdict(check: Check, status: Status, found: Found) -> str:
+    """The words of a status in this row; "" if they are those of all rows."""
+    if status == "not_applicable" and not (found.reason or found.status):
+        return words().no_verdict_here
+    return check.verdicts.get(status, "")
+
+
+def _status(check: Check, found: Found, threshold: Any, settings: TrustSettings) -> Status:
+    if check.kind in ("software", "property"):
+        return "holds" if found.value is not None and found.value >= 1 - _CLOSE else "broken"
+    status: Status = getattr(checks, check.judge)(found, threshold, settings)
+    opposite: dict[Status, Status] = {"pass": "fail", "fail": "pass"}
+    return opposite.get(status, status) if check.kind == "control" else status
+
+
+class Texts(Formatter):
+    """``str.format``, in which a fact that is None or missing reads "not defined"."""
+
+    def get_value(self, key: Any, args: Any, kwargs: Any) -> Any:
+        """The fact of this name; None if it is missing."""
+        return kwargs.get(key)
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """A fact as text."""
+        return "not defined" if value is None else str(super().format_field(value, format_spec))
+
+
+def _text(parts: Iterable[str], facts: Mapping[str, Any]) -> str:
+    """The parts as sentences; a part without text is left out."""
+    texts = (Texts().vformat(part, (), facts).strip() for part in parts)
+    return ". ".join(text.rstrip(".") for text in texts if text)
+
+
+def obey_controls(rows: Sequence[Criterion]) -> list[Criterion]:
+    """The rows, where nothing passes whose negative control was not rejected.
+
+    A criterion that accepts its control cannot tell good from bad: its rows that passed, or were
+    inconclusive, fail. If the control is undecided, its rows that passed are inconclusive.
+
+    Args:
+        rows: rows of all subjects. The status of a control is "pass" if it was rejected, "fail" if
+            it was accepted.
+    """
+    controls: dict[tuple[str, ...], Criterion] = {}
+    for row in rows:
+        key = (row.subject, row.name, row.criterion)
+        if row.kind == "control" and row.status in ("fail", "inconclusive"):
+            known = controls.get(key, row)
+            controls[key] = known if known.status == "fail" else row
+    return [_obeying(row, controls.get((row.subject, row.name, row.criterion))) for row in rows]
+
+
+def _obeying(row: Criterion, control: Criterion | None) -> Criterion:
+    if control is None or row.kind != "test" or row.status not in ("pass", "inconclusive"):
+        return row
+    if control.status == "fail":
+        status, change = "fail", f"the negative control «{control.check}» must be rejected first"
+        why = f"It fails because the negative control «{control.check}» was accepted"
+    elif row.status == "pass":
+        status, change = "inconclusive", control.change
+        why = f"It would pass, but the negative control «{control.check}» is undecided"
+    else:
+        return row
+    own = {"status": status, "computed": f"{row.computed}. {why}", "change": change}
+    return row.model_copy(update=own)
 
 
 # --- measures -----------------------------------------------------------------------------------
@@ -160,7 +298,7 @@ def dataset_criteria(
     shared["rules"] = content.judged(data)
     case = DatasetCase(name=data.name, files=data.evidence, **shared)
     rows = list(rows_of(case))
-    shared["silent"] = frozenset(r.name for r in data.runs if not face.informative(case, r))
+    shared["silent"] = frozenset(r.name for r in data.runs if not content.informative(case, r))
     shared["files"] = {"": data.evidence.get("", ())}
     for number, group in enumerate(data.groups, 1):
         tell("trust", number, total)

@@ -24,30 +24,32 @@ from curation.campaign.store import Campaign
 from curation.files import CurationError, digest, open_input, writing
 from curation.records import Passage, Rejection
 from curation.text.wording import amount, some
-from curation.trust.contextual.contexts import (
+from curation.trust.measure import human
+from curation.trust.measure.automated import LabelledPassage, passages
+from curation.trust.measure.cosine import known_words, vector_biases
+from curation.trust.measure.framework import Groups
+from curation.trust.measure.matching import lists
+from curation.trust.measure.scanning import Texts, scanner
+from curation.trust.measure.states import (
+    Examples,
     Key,
     Part,
     draw,
     joined,
     keys_of,
+    probe,
     read_unit,
     reduced_biases,
     sample_contexts,
     sums_of,
     units,
+    untrainable,
     vectors_of,
 )
-from curation.trust.contextual.probe import Examples, probe, untrainable
-from curation.trust.groups import Groups
 from curation.trust.runs.files import Measured, TrustRun, read_groups, run_folder, source_name
 from curation.trust.runs.measuring import measure_each, policies
 from curation.trust.runs.text import Reading, label_rows, texts_of
 from curation.trust.runs.vectors import warn_of_words, words_of
-from curation.trust.text import human
-from curation.trust.text.automated import LabelledPassage, passages
-from curation.trust.text.matching import lists
-from curation.trust.text.scanning import Texts, scanner
-from curation.trust.vectors.cosine import known_words, vector_biases
 from curation.work.engine import check_device, each_shard
 from curation.work.reporter import QUIET, Reporter
 from curation.work.run_folder import locked, read_identity, write_json
@@ -352,7 +354,7 @@ def measure_probe(
         per_target: train a probe for each target on its own passages only, as the paper's text
             reads; by default one probe is trained for all, as in the paper's code.
         every_mention: read every mention of the target in a passage, as the paper says; by default
-            the first. A passage counts once all the same (see ``curation.trust.contextual.probe``).
+            the first. A passage counts once all the same (see ``curation.trust.measure.states``).
         reporter: where progress and warnings go.
         reading: see ``Reading``; by default ``window`` is that in ``[trust]``, and ``workers``,
             each of which has its own copy of the model, is 1.

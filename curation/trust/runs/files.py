@@ -35,12 +35,12 @@ from curation.files import (
 from curation.formats.tables import read_csv
 from curation.records import Bias, Evidence, Rejection
 from curation.text.times import now
-from curation.trust.groups import Groups, check_count, check_shares
+from curation.trust.measure.framework import Groups, check_count, check_shares
 from curation.version import __version__
 from curation.work.run_folder import write_json, write_lines
 
 if TYPE_CHECKING:
-    from curation.trust.protocol.again import Again
+    from curation.trust.measure.again import Again
 
 RUN, BIAS, REFUSED = "run.json", "bias.jsonl", "rejected.jsonl"
 IDENTITY, EVIDENCE = "identity", "evidence"

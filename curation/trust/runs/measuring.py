@@ -16,8 +16,7 @@ import orjson
 from curation.campaign.store import Campaign
 from curation.files import CurationError, shipped
 from curation.text.wording import amount, some
-from curation.trust.framework import Policies, outside
-from curation.trust.groups import Groups
+from curation.trust.measure.framework import Groups, Policies, outside
 from curation.trust.runs import files
 from curation.trust.runs.files import Measured, TrustRun, read_groups, run_folder
 from curation.work.reporter import QUIET, Reporter
@@ -106,7 +105,7 @@ def measure_groups(
             the campaign's lock for more than ten minutes after measuring.
         PermissionError: the campaign may not be written to.
     """
-    from curation.trust.protocol.again import stability
+    from curation.trust.measure.again import stability
 
     folder = run_folder(campaign, measure, groups.name, source)
     own, settings = policies(campaign), campaign.settings

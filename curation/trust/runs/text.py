@@ -10,12 +10,12 @@ from curation.campaign.store import Campaign
 from curation.files import CurationError, digest, printable, read_text
 from curation.formats.tables import listed, read_csv, read_json_lines
 from curation.text.wording import amount
-from curation.trust.groups import Groups
+from curation.trust.measure import automated, human
+from curation.trust.measure.framework import Groups
+from curation.trust.measure.matching import lists
+from curation.trust.measure.scanning import Texts
 from curation.trust.runs.files import Measured, TrustRun, read_groups, source_name
 from curation.trust.runs.measuring import measure_each, policies
-from curation.trust.text import automated, human
-from curation.trust.text.matching import lists
-from curation.trust.text.scanning import Texts
 from curation.work.engine import Engine
 from curation.work.reporter import QUIET, Reporter
 
@@ -62,7 +62,7 @@ def measure_texts(
 
     Args:
         campaign: the campaign.
-        files: texts, as for ``curation.trust.text.scanning.Texts``.
+        files: texts, as for ``curation.trust.measure.scanning.Texts``.
         names: the groups; by default all of the campaign.
         source: the source's name; by default the first file's. The run's name also has the window
             if it is not the campaign's, so that each window has a run of its own.

@@ -19,7 +19,12 @@ from curation.formats.word_vectors import (
 )
 from curation.records import Evidence
 from curation.text.wording import amount, some
-from curation.trust.groups import Groups
+from curation.trust.measure import debias as methods
+from curation.trust.measure import prior
+from curation.trust.measure.cosine import known_words, unit, vector_biases
+from curation.trust.measure.debias import Change, Method
+from curation.trust.measure.framework import Groups
+from curation.trust.measure.prior import MEASURES, NoPairsError, Scale
 from curation.trust.runs.files import (
     Measured,
     TrustRun,
@@ -29,11 +34,6 @@ from curation.trust.runs.files import (
     source_name,
 )
 from curation.trust.runs.measuring import measure_each, measure_groups, policies
-from curation.trust.vectors import debias as methods
-from curation.trust.vectors import prior
-from curation.trust.vectors.cosine import known_words, unit, vector_biases
-from curation.trust.vectors.debias import Change, Method
-from curation.trust.vectors.prior import MEASURES, NoPairsError, Scale
 from curation.version import __version__
 from curation.work.reporter import QUIET, Reporter
 from curation.work.run_folder import write_json

@@ -13,9 +13,9 @@ import pytest
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import CurationError
 from curation.formats.word_vectors import Vectors, write_vectors
+from curation.trust.measure.cosine import known_words
 from curation.trust.runs import measuring
 from curation.trust.runs.files import group_files, read_groups, read_run
-from curation.trust.vectors.cosine import known_words
 from support.commands import set_to
 from support.places import Place
 from support.written import beside

@@ -12,14 +12,13 @@ from curation.records import CRITERIA, GOLDS, Cat, Criterion, Status
 from curation.stats.agreement import shuffled
 from curation.stats.artefacts import Artefact, artefacts
 from curation.stats.metrics import icat
-from curation.trust.groups import Groups
-from curation.trust.protocol import datasets
-from curation.trust.protocol.agreement import SHUFFLES
-from curation.trust.protocol.checks import obey_controls
+from curation.trust.measure.framework import Groups
+from curation.trust.measure.human import SHUFFLES
+from curation.trust.protocol import cases
+from curation.trust.protocol.cases import DatasetInput, PitfallCount, Retest, Scored
 from curation.trust.protocol.content import judged
-from curation.trust.protocol.datasets import DatasetInput, PitfallCount, Retest, Scored
-from curation.trust.protocol.split_half import correlation, halves, reliability_interval
-from curation.trust.protocol.table import dataset_criteria
+from curation.trust.protocol.reliability import correlation, halves, reliability_interval
+from curation.trust.protocol.table import dataset_criteria, obey_controls
 from support.judged import INTER, INTRA, by_term, cats, dataset, found, run
 
 TEN = cats(10, 4)
@@ -215,7 +214,7 @@ def test_ss_is_compared_with_bias_measures_and_outcomes_of_the_terms() -> None:
     shares = {f"T{t}": (0.5 + t / 20, 0.5 - t / 20) for t in range(10)}
     words = {"hill": ("hill",), "lake": ("lake",)}
     values = {f"t{t}": t / 10 for t in range(10)}
-    measures = [datasets.MeasureValues("vectors/people-small", values)]
+    measures = [cases.MeasureValues("vectors/people-small", values)]
     tables = {"people": Groups("people", words, {}, outcomes=shares)}
     data = dataset(TEN, run("m", "r", FULL, SLOPE), measures=measures, tables=tables)
     rows = rows_of(data)

@@ -11,14 +11,12 @@ from curation.campaign.settings import TrustSettings
 from curation.records import CRITERIA, Bias, Criterion, Evidence, Status
 from curation.stats.correlations import Correlation
 from curation.stats.tests import sign_test
-from curation.trust.framework import Policies
-from curation.trust.groups import Groups
-from curation.trust.protocol.agreement import agreement, shuffled_agreement
-from curation.trust.protocol.checks import Case
+from curation.trust.measure.framework import Groups, Policies
+from curation.trust.measure.human import agreement, shuffled_agreement
+from curation.trust.protocol.cases import MeasureRun
+from curation.trust.protocol.checks import Case, significant
 from curation.trust.protocol.correlated import correlated, predictions
 from curation.trust.protocol.hypothesis import changes
-from curation.trust.protocol.judges import significant
-from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.report import failed
 from curation.trust.protocol.table import measure_criteria
 from support.biases import ANCHORS, GENDER, TABLE_3, TABLE_6, TARGETS, bias, prior_run, run_of

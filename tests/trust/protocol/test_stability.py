@@ -8,11 +8,10 @@ import numpy as np
 from curation.campaign.settings import TrustSettings
 from curation.files import CurationError
 from curation.records import Bias, Criterion, Evidence
-from curation.trust.framework import DEFAULT, Policies
-from curation.trust.groups import Groups
-from curation.trust.protocol import again as evidenced
-from curation.trust.protocol.again import Again, NotPossibleError, stability
-from curation.trust.protocol.measures import MeasureRun
+from curation.trust.measure import again as evidenced
+from curation.trust.measure.again import Again, NotPossibleError, stability
+from curation.trust.measure.framework import DEFAULT, Groups, Policies
+from curation.trust.protocol.cases import MeasureRun
 from curation.trust.protocol.table import measure_criteria
 from support import biases
 from support.biases import GENDER, TARGETS

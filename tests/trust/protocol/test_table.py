@@ -9,14 +9,12 @@ import pytest
 from curation.campaign.settings import TrustSettings
 from curation.records import CRITERIA, Criterion, Evidence
 from curation.stats.artefacts import artefacts, unigram
-from curation.trust.framework import DEFAULT, Policies
-from curation.trust.groups import Groups
-from curation.trust.protocol import judges, table
-from curation.trust.protocol.again import stability
-from curation.trust.protocol.agreement import agreement
+from curation.trust.measure.again import stability
+from curation.trust.measure.framework import DEFAULT, Groups, Policies
+from curation.trust.measure.human import agreement
+from curation.trust.protocol import checks, table
+from curation.trust.protocol.cases import MeasureRun, MeasureValues, PitfallCount, Retest
 from curation.trust.protocol.checks import Case, Check, Found
-from curation.trust.protocol.datasets import MeasureValues, PitfallCount, Retest
-from curation.trust.protocol.measures import MeasureRun
 from support import biases as made
 from support.biases import GENDER, TABLE_3, TARGETS, run_of
 from support.judged import INTER, INTRA, by_term, cats, dataset, run
@@ -119,7 +117,7 @@ def test_every_entry_has_its_function_its_judge_and_a_source() -> None:
             module, _, name = function.partition(".")
             assert function == table.EVIDENCE or hasattr(table.MODULES[module], name), function
         if check.judge:
-            assert hasattr(judges, check.judge), check
+            assert hasattr(checks, check.judge), check
         if check.judge not in ("", "nothing"):
             assert check.source, check
             assert check.computed, check

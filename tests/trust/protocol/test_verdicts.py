@@ -10,9 +10,9 @@ from curation.campaign.settings import TrustSettings
 from curation.records import Interval, Status
 from curation.stats.correlations import rho, rho_interval
 from curation.stats.power import critical_rho, rank_power
-from curation.trust.protocol import judges
+from curation.trust.protocol import checks
 from curation.trust.protocol.checks import Found
-from curation.trust.protocol.face import signs_found
+from curation.trust.protocol.content import signs_found
 from support.written import beside
 
 CASES = beside(__file__)
@@ -33,14 +33,14 @@ def found(
 def test_verdicts_at_a_threshold_of_0_7(
     value: float | None, ci: Interval | None, p: float | None, power: float | None, status: Status
 ) -> None:
-    assert judges.significant(found(value, ci, p, power), 0.7, SETTINGS) == status
+    assert checks.significant(found(value, ci, p, power), 0.7, SETTINGS) == status
 
 
 @pytest.mark.parametrize(("judge", "threshold", "value", "ci", "status"), CASES["interval"])
 def test_an_interval_decides(
     judge: str, threshold: float, value: float, ci: Interval | None, status: Status
 ) -> None:
-    assert getattr(judges, judge)(found(value, ci or None), threshold, SETTINGS) == status
+    assert getattr(checks, judge)(found(value, ci or None), threshold, SETTINGS) == status
 
 
 @pytest.mark.parametrize(("right", "n", "status"), CASES["signs"])
@@ -48,14 +48,14 @@ def test_signs(right: int, n: int, status: Status) -> None:
     sides = {str(place): ("a", "b")[place % 2] for place in range(n)}
     right_signs = {str(place): place < right for place in range(n)}
     own = signs_found(right_signs, sides, ("a", "b"), SETTINGS)
-    assert judges.signs(own, SETTINGS.face, SETTINGS) == status
+    assert checks.signs(own, SETTINGS.face, SETTINGS) == status
 
 
 def test_the_limits_are_settings() -> None:
     strict, ci = TrustSettings(alpha=0.01, power=0.95), (0.1, 1.0)
-    assert judges.significant(found(0.9, ci, 0.02, 0.9), 0.7, SETTINGS) == "pass"
-    assert judges.significant(found(0.9, ci, 0.02, 0.9), 0.7, strict) == "inconclusive"
-    assert judges.significant(found(0.2, ci, 0.4, 0.9), 0.7, strict) == "inconclusive"
+    assert checks.significant(found(0.9, ci, 0.02, 0.9), 0.7, SETTINGS) == "pass"
+    assert checks.significant(found(0.9, ci, 0.02, 0.9), 0.7, strict) == "inconclusive"
+    assert checks.significant(found(0.2, ci, 0.4, 0.9), 0.7, strict) == "inconclusive"
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_what_disappears_without_the_contexts_does_not_pass(
 ) -> None:
     facts = {"partial": partial, "partial_p": p, "counted": counted}
     own = replace(found(0.5, (0.3, 0.7), 0.001), facts=facts)
-    assert judges.partialled(own, 0.0, SETTINGS) == status
-    assert judges.partialled(replace(own, value=-0.5, ci=(-0.7, -0.3)), 0.0, SETTINGS) == "fail"
+    assert checks.partialled(own, 0.0, SETTINGS) == status
+    assert checks.partialled(replace(own, value=-0.5, ci=(-0.7, -0.3)), 0.0, SETTINGS) == "fail"
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ def test_two_trends_pass_only_if_their_changes_correlate(
     steps: float | None, p: float | None, status: str
 ) -> None:
     trends = replace(found(0.9, (0.6, 1.0), 0.001), facts={"steps": steps, "steps_p": p})
-    assert judges.followed(trends, 0.0, SETTINGS) == status
+    assert checks.followed(trends, 0.0, SETTINGS) == status
     falls = replace(trends, value=-0.9, ci=(-1.0, -0.6))
-    assert judges.followed(falls, 0.0, SETTINGS) == "fail"
+    assert checks.followed(falls, 0.0, SETTINGS) == "fail"
     explained = {**trends.facts, "partial": 0.1, "partial_p": 0.6, "counted": 0.5}
-    assert judges.followed(replace(trends, facts=explained), 0.0, SETTINGS) == "inconclusive"
+    assert checks.followed(replace(trends, facts=explained), 0.0, SETTINGS) == "inconclusive"
 
 
 def statuses(true: float, n: int, *, draws: int = 800) -> dict[Status, float]:
@@ -104,7 +104,7 @@ def statuses(true: float, n: int, *, draws: int = 800) -> dict[Status, float]:
         value = rho(first, second) or 0.0
         p = 0.01 if abs(value) >= critical_rho(n) - 1e-9 else 0.5
         own = Found(value=value, ci=rho_interval(value, n), p=p, power=power)
-        found.append(judges.significant(own, 0.7, SETTINGS))
+        found.append(checks.significant(own, 0.7, SETTINGS))
     return {status: found.count(status) / draws for status in set(found)}
 
 

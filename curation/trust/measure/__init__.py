@@ -1,0 +1,1 @@
+"""The measures of bias (Bommasani & Liang 2022), and prior measures: records in, records out."""

@@ -1,1 +1,0 @@
-"""Word embeddings: their files, and the bias of words in them."""
