@@ -6,12 +6,13 @@ say what is known for each criterion. Nothing here knows a criterion but by its 
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from curation.files import dump_json
+from curation.files import dump_json, read_text, shipped
 from curation.formats.markdown import inline, paragraphs, table
 from curation.records import CRITERIA, Criterion, Interval, Status, Subject
+from curation.text.rules import grouped
 from curation.text.wording import amount, some
 from curation.trust.protocol.attested import Answers, open_questions, questions
 from curation.trust.protocol.checks import KINDS, words
@@ -163,63 +164,45 @@ def markdown(
         answers: what people answered.
         left_out: runs that the report does not use, and why.
     """
-    tested = [row for row in rows if row.kind == "test"]
+    from jinja2 import Environment, StrictUndefined  # here: commands start without it
+
+    tested = grouped(((row.subject, row.name), row) for row in rows if row.kind == "test")
     missing = open_questions(answers, {row.subject for row in rows})
-    lines = [f"# Trust report: {inline(title)}", ""]
-    lines += [
-        f"{n}. {inline(text)}" for n, text in enumerate(sentences(rows, open=len(missing)), 1)
-    ]
-    lines += ["", words().no_verdict, ""]
-    lines += table(
-        ("status", "meaning"),
-        ((words().verdict(s), inline(text)) for s, text in words().statuses.items()),
+    pairs = [(question, answers.get(question.key, "")) for question in questions().asked]
+    # Filters escape for Markdown.
+    page = Environment(trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)  # noqa: S701
+    page.tests["telling"] = lambda row: row.status != "not_applicable" or row.value is not None
+    page.filters |= {
+        "amount": amount,
+        "inline": inline,
+        "paragraphs": lambda text: "\n".join(paragraphs(text)),
+        "sentence": _sentence,
+        "setting": _setting,
+        "table": _table,
+        "verdict": shown,
+    }
+    text = page.from_string(read_text(shipped("data", "trust", "report.md.jinja"))).render(
+        rows=rows,
+        tested=tested,
+        title=title,
+        words=words(),
+        sentences=sentences(rows, open=len(missing)),
+        asked=questions().checks,
+        left_out=left_out,
+        questions=[(q, answer) for q, answer in pairs if answer or q in missing],
+        thresholds=thresholds,
     )
-    lines += _summary(tested)
-    for subject, heading in words().subjects.items():
-        own = [row for row in tested if row.subject == subject]
-        lines += [f"## {heading}", ""] if own else []
-        for name in dict.fromkeys(row.name for row in own):
-            of_name = [row for row in own if row.name == name]
-            told = [
-                row for row in of_name if row.status != "not_applicable" or row.value is not None
-            ]
-            lines += [f"### {inline(name)}", ""]
-            lines += table(HEADS, map(_escaped, told)) if told else []
-            lines += _details(told)
-            if folded := len(of_name) - len(told):
-                lines += [words().folded.format(checks=amount(folded, "more check")), ""]
-    for kind, (heading, text) in words().apart.items():
-        apart = [(inline(row.name), *_escaped(row)) for row in rows if row.kind == kind]
-        if apart:
-            lines += [f"## {heading}", "", text, "", *table(("of", *HEADS), apart)]
-            lines += _details([row for row in rows if row.kind == kind])
-    if left_out:
-        reasons = [f"- {inline(name)}: {_sentence(why)}" for name, why in left_out.items()]
-        lines += ["## Runs that are not used", "", *reasons, ""]
-    lines += ["## Attestations", "", "What people state in attest.toml. Nobody checked it.", ""]
-    for question in questions().asked:
-        answer = answers.get(question.key, "")
-        if answer or question in missing:
-            lines += [f"**{inline(question.text)}** (`{question.key}`)", ""]
-            lines += paragraphs(answer) or ["Open question.", ""]
-    own_settings = [(f"`{name}`", inline(_setting(value))) for name, value in thresholds.items()]
-    lines += ["## Settings", "", *table(("setting in [trust]", "value"), own_settings)]
-    if shas := sorted({row.settings for row in rows if row.settings}):
-        lines += [f"The sha256 of all settings of the rows begins with {', '.join(shas)}."]
-    return "\n".join(lines).rstrip("\n") + "\n"
+    return text.rstrip("\n") + "\n"
 
 
-def _summary(rows: Sequence[Criterion]) -> list[str]:
-    """How many of the tests of each subject have each status."""
-    if not rows:
-        return ["There is nothing to test yet: no measure, no dataset and no scores.", ""]
-    statuses, tally = words().statuses, Counter((row.subject, row.name, row.status) for row in rows)
-    made = (
-        (inline(subject), inline(name), *(str(tally[subject, name, s] or "–") for s in statuses))
-        for subject, name in dict.fromkeys((row.subject, row.name) for row in rows)
-    )
-    heads = ("subject", "name", *(f">{words().verdict(status)}" for status in statuses))
-    return ["How many checks have each status:", "", *table(heads, made)]
+def _table(rows: Sequence[Criterion], *, named: bool = False) -> str:
+    """Rows under ``HEADS``; if ``named``, with the subject's name before them."""
+    escaped = []
+    for row in rows:
+        made = cells(row)
+        name = [inline(row.name)] if named else []
+        escaped.append((*name, *map(inline, made[:4]), *made[4:6], inline(made[6]), *made[7:]))
+    return "\n".join(table(("of", *HEADS) if named else HEADS, escaped))
 
 
 def cells(row: Criterion) -> tuple[str, ...]:
@@ -229,26 +212,6 @@ def cells(row: Criterion) -> tuple[str, ...]:
         *(number(row.value), interval(row.ci), f"{row.n:,} {row.unit}"),
         *(number(row.p, 4), number(row.power, 2), threshold(row)),
     )
-
-
-def _escaped(row: Criterion) -> tuple[str, ...]:
-    made = cells(row)
-    return (*map(inline, made[:4]), *made[4:6], inline(made[6]), *made[7:])
-
-
-def _details(rows: Iterable[Criterion]) -> list[str]:
-    """For each check what was computed, and what would change the verdict."""
-    lines = []
-    for row in rows:
-        head = f"**{words().criteria[row.criterion]}, {inline(row.check)}: {inline(shown(row))}.**"
-        label = "Computed" if row.value is not None else "Why"
-        label = "Asked" if row.check in questions().checks else label
-        parts = [head, f"{label}: {_sentence(row.computed)}"]
-        parts += [f"Threshold: {_sentence(row.source)}"] if row.source else []
-        parts += [f"What would change it: {_sentence(row.change)}"] if row.change else []
-        parts += [f"Evidence: {', '.join(map(inline, row.evidence))}."] if row.evidence else []
-        lines += [f"- {' '.join(parts)}"]
-    return [*lines, ""] if lines else []
 
 
 def _sentence(text: str) -> str:
