@@ -45,7 +45,7 @@ import requests
 
 from curation.campaign.source import gold_source
 from curation.files import dump_json, shipped
-from curation.models.chat.prompts import ChatSpec, read_prompts
+from curation.models.chat import ChatSpec, read_prompts
 from curation.models.scoring import ModelSpec
 from curation.scores.choice.asking import chat_questions
 from curation.scores.models import score_model

@@ -51,7 +51,7 @@ REACHES_OUT = {
     "curation.terms.wikidata": {"urllib"},  # Wikidata's query services
     "curation.rounds.platforms.label_studio.connection": {"urllib", "socket"},  # its SDK: by name
     "curation.rounds.platforms.web.prolific": set(),  # Prolific
-    "curation.models.endpoint.connection": {"urllib"},  # models behind an endpoint
+    "curation.models.connection": {"urllib"},  # models behind an endpoint
     "curation.release.hub": {"huggingface_hub", "socket"},  # the Hugging Face Hub
     "curation.rounds.platforms.web.app": {"starlette"},  # the pages of annotators
     "curation.rounds.platforms.web.owner": {"starlette"},  # the owner's pages

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from curation.files import CurationError, read_json
-from curation.models.chat.prompts import Chat, ChatSpec, read_prompts
+from curation.models.chat import Chat, ChatSpec, read_prompts
 from curation.models.loading import (
     Loaded,
     check_causal,
@@ -24,7 +24,7 @@ from curation.records import Fields
 from curation.version import __version__
 
 if TYPE_CHECKING:
-    from curation.models.endpoint.client import Endpoint, Repeats
+    from curation.models.completions import Endpoint, Repeats
 
 Score = Callable[[str, Sequence[ScoringRequest]], list[Scored]]
 
@@ -135,7 +135,7 @@ class Scorer:
         return lambda rule, requests: nsp.score(head, rule, requests)
 
     def _endpoint(self) -> Score:
-        from curation.models.endpoint.client import Endpoint
+        from curation.models.completions import Endpoint
 
         endpoint = Endpoint(
             self.spec.url, self.spec.name, bos=self.spec.bos, notice=self.notices.append
@@ -183,12 +183,12 @@ def open_chat(spec: ModelSpec, *, notice: Callable[[str], None]) -> Iterator[Cha
     """
     assert spec.chat is not None
     if spec.url:
-        from curation.models.chat.client import ChatEndpoint
+        from curation.models.chat_endpoint import ChatEndpoint
 
         with ChatEndpoint(spec.url, spec.name, spec=spec.chat, notice=notice) as endpoint:
             yield endpoint
         return
-    from curation.models.chat.local import LocalChat
+    from curation.models.chat_local import LocalChat
 
     prompts = read_prompts(spec.chat.prompts)
     loaded = load_model(spec)
@@ -214,7 +214,7 @@ def identify(spec: ModelSpec) -> Fields:
             next-sentence head is not for this model.
     """
     if spec.url:
-        from curation.models.endpoint.connection import host
+        from curation.models.connection import host
 
         name = spec.label or spec.name
         if spec.chat:

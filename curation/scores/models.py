@@ -11,7 +11,7 @@ from curation.checks.lists import is_not_english
 from curation.files import CurationError, each_record, refuse_links
 from curation.formats.table_words import PROMPTS
 from curation.formats.toml_files import read_toml
-from curation.models.chat.prompts import prompts_for, read_prompts
+from curation.models.chat import prompts_for, read_prompts
 from curation.models.loading import called
 from curation.models.scoring import ModelSpec
 from curation.records import Cat, Fields, Reply

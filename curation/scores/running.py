@@ -13,8 +13,8 @@ from random import Random
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from curation.files import CurationError, dump_line, read_records
-from curation.models.chat.prompts import read_prompts
-from curation.models.endpoint.echoes import BOUND
+from curation.models.chat import read_prompts
+from curation.models.echoes import BOUND
 from curation.models.rules import TRAINED_HEADS, Refusal, Scored, profiles_of, rules_for, rules_name
 from curation.models.scoring import ModelSpec, identify, open_scorer, tokens_of
 from curation.records import KINDS, Cat, Fields, Kind, Rejection, Score
@@ -38,7 +38,7 @@ from curation.work.engine import Engine, each_shard
 from curation.work.run_folder import append_lines, write_json
 
 if TYPE_CHECKING:
-    from curation.models.endpoint.client import Repeats
+    from curation.models.completions import Repeats
 
 
 CATS = 64  # of each command; fewer could miss that only long texts differ

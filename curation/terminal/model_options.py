@@ -9,8 +9,7 @@ from typing import Annotated, ClassVar, NamedTuple, get_args
 import typer
 
 from curation.files import CurationError
-from curation.models.chat.prices import Prices, price
-from curation.models.chat.prompts import ChatSpec
+from curation.models.chat import ChatSpec, Prices, price
 from curation.models.loading import loading_options
 from curation.models.rules import Family
 from curation.models.scoring import ModelSpec

@@ -18,7 +18,7 @@ from pydantic import Field
 from typer.testing import CliRunner
 
 from curation.cli import COMMANDS, app, module_of
-from curation.models.chat.prompts import ChatSpec
+from curation.models.chat import ChatSpec
 from curation.terminal import options
 from curation.terminal.options import Commands, MaybeCount, command_group
 

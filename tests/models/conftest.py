@@ -26,7 +26,7 @@ def copy(made: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """No key of an endpoint is set on this machine."""
-    from curation.models.endpoint.connection import KEYS
+    from curation.models.connection import KEYS
 
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from curation.models import masked, rules
-from curation.models.endpoint.echoes import Echo, Echoes
+from curation.models.echoes import Echo, Echoes
 from curation.models.rules import PROFILES, RULES, ScoringRequest, profiles_of, rules_for
 from curation.models.scoring import ModelSpec, Scorer
 from curation.records import KINDS

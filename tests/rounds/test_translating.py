@@ -8,7 +8,7 @@ import pytest
 
 from curation.files import shipped
 from curation.formats.table_words import languages, read_shipped
-from curation.models.chat.prompts import read_prompts
+from curation.models.chat import read_prompts
 from curation.rounds import pages
 from curation.rounds.translating import skeleton
 from support.expected import fails

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from curation.models.endpoint.connection import KEYS
-from curation.models.endpoint.echoes import BOUND, Echo, drift
+from curation.models.connection import KEYS
+from curation.models.echoes import BOUND, Echo, drift
 from curation.models.rules import Refusal
 from curation.models.scoring import ModelSpec, open_scorer
 from curation.records import Cat

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from curation.models.chat.reading import NoAnswer, Reading
+from curation.models.chat_reading import NoAnswer, Reading
 from curation.records import PAIRS, Cat, Kind, Pair
 from curation.scores.choice.asking import Asked
 from support import boards

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from curation.models.chat.client import ChatEndpoint
-from curation.models.chat.prompts import ChatSpec
+from curation.models.chat import ChatSpec
+from curation.models.chat_endpoint import ChatEndpoint
 from support.chat_answers import prefers
 from support.chats import MODEL, Chats, Quirks, chatting
 

@@ -17,7 +17,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch.nn.functional import cross_entropy
 
-from curation.models.chat.prompts import Prompt, Prompts, read_prompts
+from curation.models.chat import Prompt, Prompts, read_prompts
 from curation.models.tiny import one_thread
 from curation.records import KINDS, Cat, Kind
 from support.cats import cat

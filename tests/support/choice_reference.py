@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from curation.models.chat.prompts import Prompts
+from curation.models.chat import Prompts
 from curation.records import Cat
 
 _HF: Any = importlib.import_module("transformers")

@@ -20,8 +20,8 @@ from curation.formats.table_words import key, round_words
 from curation.formats.word_vectors import read_vectors
 from curation.measures.counting import read_counts
 from curation.measures.steps import read_cache
-from curation.models.chat.prompts import read_prompts
-from curation.models.endpoint.echoes import read_echoes
+from curation.models.chat import read_prompts
+from curation.models.echoes import read_echoes
 from curation.models.train.corpus import read_corpus
 from curation.models.train.reviews import read_reviews
 from curation.records import ROUND_KINDS, Reply, Task

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from curation.models.chat.prompts import ChatSpec, Turns
+from curation.models.chat import ChatSpec, Turns
 from curation.models.scoring import ModelSpec
 from curation.records import Cat, Kind
 from support import cats

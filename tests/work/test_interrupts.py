@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from curation.models.endpoint.client import Endpoint
+from curation.models.completions import Endpoint
 from curation.work.interrupts import Stopped, stoppable
 
 pytestmark = pytest.mark.long

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from curation.models.chat.reading import NO_ANSWER
+from curation.models.chat_reading import NO_ANSWER
 from curation.records import KINDS, PAIRS, Cat, Comparison, Fields, Pair, Rejection
 from curation.scores.asking import cat_digest
 from curation.scores.choice.asking import Asked, ChatQuestion

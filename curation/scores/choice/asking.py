@@ -14,9 +14,8 @@ import orjson
 from pydantic import ValidationError
 
 from curation.files import dump_line, each_record, open_plain
-from curation.models.chat.prices import Prices
-from curation.models.chat.prompts import ChatSpec, Prompts, Turns, one_line
-from curation.models.chat.reading import Reading, read_answer
+from curation.models.chat import ChatSpec, Prices, Prompts, Turns, one_line
+from curation.models.chat_reading import Reading, read_answer
 from curation.records import PAIRS, Cat, Gold, Pair, Reply
 from curation.scores.asking import texts
 from curation.text.times import now

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import pandas as pd
 from pydantic import BaseModel, Field
 
-from curation.models.chat.reading import NO_ANSWER
+from curation.models.chat_reading import NO_ANSWER
 from curation.records import Cat, Fields
 from curation.scores.choice.answers import (
     NONE,

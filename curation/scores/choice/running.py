@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from curation.files import CurationError, digest
-from curation.models.chat.prompts import ChatSpec, read_prompts
+from curation.models.chat import ChatSpec, read_prompts
 from curation.models.scoring import open_chat
 from curation.records import Cat, Fields
 from curation.scores.choice.answers import compare, on_one_basis, unanswered

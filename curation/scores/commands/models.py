@@ -15,8 +15,7 @@ from curation.campaign.store import open_campaign
 from curation.decisions.steps import agreement
 from curation.decisions.steps import split as split_step
 from curation.files import CurationError, read_text
-from curation.models.chat.prices import Prices
-from curation.models.chat.prompts import ChatSpec, read_prompts
+from curation.models.chat import ChatSpec, Prices, read_prompts
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.models.scoring import ModelSpec
 from curation.records import Cat, Fields

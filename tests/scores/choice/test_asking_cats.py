@@ -11,8 +11,8 @@ import pytest
 from filelock import FileLock
 
 from curation.files import CurationError
-from curation.models.chat.prompts import read_prompts
-from curation.models.chat.reading import Reading
+from curation.models.chat import read_prompts
+from curation.models.chat_reading import Reading
 from curation.records import Cat
 from curation.scores.choice import asking, running
 from curation.scores.choice.asking import chat_questions

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.models.chat.prompts import read_prompts
-from curation.models.chat.reading import Reading
+from curation.models.chat import read_prompts
+from curation.models.chat_reading import Reading
 from curation.records import PAIRS, Cat, Comparison, Pair
 from curation.scores.asking import cat_digest
 from curation.scores.boards import comparisons

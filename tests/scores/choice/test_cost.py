@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from curation.models.chat.prices import Prices, price
-from curation.models.chat.reading import Reading
+from curation.models.chat import Prices, price
+from curation.models.chat_reading import Reading
 from curation.records import PAIRS, Reply
 from curation.scores.choice.asking import (
     Answered,

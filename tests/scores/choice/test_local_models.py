@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from curation.models.chat.prompts import ChatSpec, read_prompts
+from curation.models.chat import ChatSpec, read_prompts
 from curation.models.scoring import ModelSpec
 from curation.records import KINDS, Cat
 from curation.scores.choice.report import Limits

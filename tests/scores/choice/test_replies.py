@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from curation.files import read_records
-from curation.models.chat.prompts import read_prompts
+from curation.models.chat import read_prompts
 from curation.records import Reply
 from curation.scores.choice import asking as chat
 from curation.scores.choice.asking import ChatQuestion, appending, chat_questions, read_replies

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from curation.files import dump_json
-from curation.models.chat.reading import Reading
+from curation.models.chat_reading import Reading
 from curation.records import PAIRS, Cat, Pair
 from curation.scores.choice.asking import Asked
 from curation.scores.choice.report import Limits, choice_report

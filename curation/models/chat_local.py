@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from curation.files import CurationError, printable
-from curation.models.chat.prompts import Answered, Prompts, Turns, messages
+from curation.models.chat import Answered, Prompts, Turns, messages
 from curation.models.forward import ITS_LOG, LIKELIEST, Runner, Text
 from curation.models.loading import Loaded, check_causal
 from curation.records import Fields

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from curation.files import CurationError
-from curation.models.endpoint import connection
-from curation.models.endpoint.client import ECHO, NO_ECHO, Endpoint
-from curation.models.endpoint.connection import host
+from curation.models import connection
+from curation.models.completions import ECHO, NO_ECHO, Endpoint
+from curation.models.connection import host
 from curation.models.rules import RULES, Refusal, ScoringRequest
 from support.completions import BOS, Completions, Quirks, plainly, serving, tiny
 from support.expected import Patch, fails

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.models.endpoint.echoes import align, by_offsets
+from curation.models.echoes import align, by_offsets
 from support.written import beside
 
 CASES = beside(__file__)

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.models.chat.prompts import Prompts, read_prompts
-from curation.models.chat.reading import NO_ANSWER, Reading, read_answer
+from curation.models.chat import Prompts, read_prompts
+from curation.models.chat_reading import NO_ANSWER, Reading, read_answer
 from support.written import beside
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 REPLIES = Path(__file__).parent / "replies"
 PROMPTS = read_prompts(ROOT / "data" / "prompts" / "en.toml")
 SAYS = beside(__file__)
@@ -115,7 +115,7 @@ def test_the_docs_have_the_counts() -> None:
         assert f"| {kind} | {' | '.join(map(str, row))} |" in page
 
 
-CODES = beside(__file__, "../errors.toml")["codes"]
+CODES = beside(__file__, "errors.toml")["codes"]
 
 
 @pytest.mark.parametrize("status", [200, 400])

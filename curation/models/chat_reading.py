@@ -8,7 +8,7 @@
 4. ``first_probability`` looks up the probabilities at the token of the letter.
 
 No other text is interpreted. A reply that is not read is asked about once more
-(``Reading.said``). The replies in tests/models/chat/replies/ have the readings of a careful person.
+(``Reading.said``). The replies in tests/models/replies/ have the readings of a careful person.
 """
 
 import json
@@ -20,8 +20,8 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
 from curation.files import printable
-from curation.models.chat.prompts import LETTER, Prompts
-from curation.models.endpoint.echoes import ERRORS
+from curation.models.chat import LETTER, Prompts
+from curation.models.echoes import ERRORS
 from curation.records import Fields
 
 End = Literal["whole", "cut", "broken", "filtered"]

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from curation.models import forward
-from curation.models.chat import local
-from curation.models.chat.local import LocalChat, letter_tokens, token_texts
-from curation.models.chat.prompts import ChatSpec, Prompts, read_prompts
-from curation.models.chat.reading import read_letters
+from curation.models import chat_local, forward
+from curation.models.chat import ChatSpec, Prompts, read_prompts
+from curation.models.chat_local import LocalChat, letter_tokens, token_texts
+from curation.models.chat_reading import read_letters
 from curation.models.loading import open_tokenizer
 from curation.models.scoring import ModelSpec, identify, load_model, open_chat
 from curation.records import KINDS, Kind
@@ -105,7 +104,7 @@ def test_no_memory_halves_the_batches(model: Made, monkeypatch: Patch) -> None:
 
 
 def test_replies_come_part_by_part(model: Made, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(local, "PART", 2)
+    monkeypatch.setattr(chat_local, "PART", 2)
     order: list[int] = []
     chat = opened(model("gpt2"))
 
@@ -145,9 +144,9 @@ def test_thinking_is_turned_off_or_named(model: Made, tmp_path: Path) -> None:
 def test_marks_of_thinking() -> None:
     texts = ("<|im_start|>assistant\n<think>\n", "[THINK]", "<|begin_of_thought|>")
     for text in (*texts, "<|start_thinking|>", "<|channel|>"):
-        assert local._THINKS.search(text), text
+        assert chat_local._THINKS.search(text), text
     for text in ("<think>\n\n</think>\n\n", "[/INST]", "I think"):
-        assert not local._THINKS.search(text), text
+        assert not chat_local._THINKS.search(text), text
 
 
 def test_a_model_that_begins_with_thinking_is_named(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from curation import http
 from curation.files import CurationError, dump_json
-from curation.models.chat.client import FORMS, IN_A_ROW, PROBE, ChatEndpoint, Form
-from curation.models.endpoint import connection
+from curation.models import connection
+from curation.models.chat_endpoint import FORMS, IN_A_ROW, PROBE, ChatEndpoint, Form
 from curation.work.interrupts import Stopped
 from support.chat_answers import SORRY, Said
 from support.chat_client import SPEC, TEXTS, WORDS, ask, opened

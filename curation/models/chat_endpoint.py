@@ -14,8 +14,8 @@ from queue import SimpleQueue
 from typing import Any, Literal, NamedTuple, get_args
 
 from curation.files import CurationError
-from curation.models.chat.prompts import Answered, ChatSpec, Turns, messages
-from curation.models.endpoint.connection import (
+from curation.models.chat import Answered, ChatSpec, Turns, messages
+from curation.models.connection import (
     CHAT,
     FILTERED,
     LARGE_MAX_TOKENS,
@@ -29,7 +29,7 @@ from curation.models.endpoint.connection import (
     RefusedError,
     words,
 )
-from curation.models.endpoint.echoes import TOO_LONG
+from curation.models.echoes import TOO_LONG
 from curation.records import Fields
 from curation.work.interrupts import held
 

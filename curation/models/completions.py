@@ -12,8 +12,8 @@ from itertools import combinations, product
 from typing import Any, NamedTuple
 
 from curation.files import CurationError
-from curation.models.endpoint.connection import COMPLETIONS, WAITS, Connection, RefusedError
-from curation.models.endpoint.echoes import (
+from curation.models.connection import COMPLETIONS, WAITS, Connection, RefusedError
+from curation.models.echoes import (
     BOUND,
     TOO_LONG,
     Echo,

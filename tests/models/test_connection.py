@@ -3,8 +3,8 @@
 import pytest
 
 from curation.http import gist
-from curation.models.endpoint import connection
-from curation.models.endpoint.echoes import TOO_LONG
+from curation.models import connection
+from curation.models.echoes import TOO_LONG
 from support.written import beside
 
 PATTERNS = {
@@ -15,7 +15,7 @@ PATTERNS = {
     "LARGE_MAX_TOKENS": connection.LARGE_MAX_TOKENS,
     "TOO_LONG": TOO_LONG,
 }
-SORTS = beside(__file__, "../errors.toml")["sorts"]
+SORTS = beside(__file__, "errors.toml")["sorts"]
 
 
 @pytest.mark.parametrize(("sort", "text"), [(sort, text) for sort in SORTS for text in SORTS[sort]])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from curation.files import CurationError, shipped
-from curation.models.chat.prompts import PLACEHOLDERS, Prompt, Prompts, prompts_for, read_prompts
+from curation.models.chat import PLACEHOLDERS, Prompt, Prompts, prompts_for, read_prompts
 from curation.records import KINDS, Kind
 from support.expected import fails
 from support.written import beside

@@ -27,7 +27,7 @@ from curation.http import (
     plain_address,
     split_address,
 )
-from curation.models.endpoint.echoes import ERRORS, NEVER, TOO_LONG
+from curation.models.echoes import ERRORS, NEVER, TOO_LONG
 from curation.records import Fields
 from curation.text.addresses import HIDDEN
 

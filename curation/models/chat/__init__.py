@@ -1,1 +1,0 @@
-"""Models that are asked in words: prompts, endpoints, chat templates, and what an answer says."""

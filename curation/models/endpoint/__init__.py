@@ -1,1 +1,0 @@
-"""Models behind a completions endpoint."""
