@@ -47,7 +47,7 @@ from curation.campaign.source import gold_source
 from curation.files import dump_json, shipped
 from curation.models.chat import ChatSpec, read_prompts
 from curation.models.scoring import ModelSpec
-from curation.scores.choice.asking import chat_questions
+from curation.scores.asking import chat_questions
 from curation.scores.models import score_model
 
 ROOT = Path(__file__).parents[1]

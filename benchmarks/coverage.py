@@ -33,8 +33,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from curation.scores.choice.answers import NONE, REFUSED, group_differences, uneven_groups
-from curation.scores.choice.answers import share as share_of
+from curation.scores.answers import NONE, REFUSED, group_differences, uneven_groups
+from curation.scores.answers import share as share_of
 from curation.stats.agreement import MEASURES, by_cat, contributions, interval
 from curation.stats.correlations import rho_interval
 from curation.stats.intervals import FEW_CATS, mean_interval, share_interval

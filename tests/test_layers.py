@@ -382,7 +382,6 @@ MAY_OPEN = {
     "rounds.training": "a team's own examples",
     "decisions.neutral": "texts that are shipped",
     "measures.counting": "tables of counts",
-    "scores.choice.running": "the folder of a run",
     "scores.ensemble": "the folders of runs",
     "scores.published": "figures that are shipped",
     "scores.run_folder": "the folder of a run",

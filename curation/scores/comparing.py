@@ -18,8 +18,8 @@ from curation.files import CurationError, dump_json, dump_line, read_json, writi
 from curation.records import Cat, Fields, Score
 from curation.scores import compare as stage
 from curation.scores import ensemble as ensembles
+from curation.scores.answer_report import answers_row
 from curation.scores.boards import Board, board
-from curation.scores.choice.report import answers_row
 from curation.scores.compare import mechanisms
 from curation.scores.ensemble import Objective, scored_since
 from curation.scores.flags import flags_of
@@ -63,7 +63,7 @@ def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[Fields]:
         only: if not empty, only runs whose RULE is all of these.
 
     Returns:
-        Rows of ``choice.report.answers_row``, by the name of the run.
+        Rows of ``answer_report.answers_row``, by the name of the run.
 
     Raises:
         CurationError: a file is not a report of answers; names the file.

@@ -30,7 +30,7 @@ def flags_of(
     Args:
         result: of ``metrics.results``.
         about: the run's ``run.json``; its ``tokens`` are ``{"read", "unknown"}``, and the
-            ``answers`` of a chat model those of ``choice.report.choice_report``. ``other_head`` is
+            ``answers`` of a chat model those of ``answer_report.choice_report``. ``other_head`` is
             of ``groups.mark_heads``.
         older: whether the run lacks CATs, as in ``incomplete.missing_cats``.
 
@@ -79,7 +79,7 @@ def answer_flags(answers: Any) -> list[str]:
     second questions.
 
     Args:
-        answers: the ``answers`` of ``choice.report.choice_report``; anything else has no flags.
+        answers: the ``answers`` of ``answer_report.choice_report``; anything else has no flags.
 
     >>> limits = {"no_answer": 0.05, "one_letter": 0.95}
     >>> answers = {"questions": 100, "answered": 94, "first": 94, "limits": limits, "uneven": []}

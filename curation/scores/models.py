@@ -15,7 +15,8 @@ from curation.models.chat import prompts_for, read_prompts
 from curation.models.loading import called
 from curation.models.scoring import ModelSpec
 from curation.records import Cat, Fields, Reply
-from curation.scores.choice.asking import (
+from curation.scores.answer_report import Limits
+from curation.scores.asking import (
     Plan,
     Usage,
     open_questions,
@@ -24,10 +25,8 @@ from curation.scores.choice.asking import (
     read_replies,
     usage,
 )
-from curation.scores.choice.report import Limits
-from curation.scores.choice.running import ask_cats
 from curation.scores.run_folder import REPLIES, continued_folder, why_no_outcome
-from curation.scores.running import Job, conclude, job, results_by_split, score_cats
+from curation.scores.running import Job, ask_cats, conclude, job, results_by_split, score_cats
 from curation.scores.runs import folder_name
 from curation.stats.metrics import Ties
 from curation.text.wording import amount

@@ -94,7 +94,7 @@ def test_every_reason_code_occurs_in_the_example(example: Path) -> None:
     # (tests/models).
     of_platforms = {"deleted", "edited_by_other", "late", "time_impossible", "returned", "forged"}
     of_models = {"too_long", "nothing_to_score", "not_finite"}
-    # Questions to chat models (tests/scores/choice); the example has none.
+    # Questions to chat models (tests/scores); the example has none.
     of_models |= {code for code in REASONS if code.startswith("answer_")}
     # And these are for CATs that another harness misreads (tests/release/test_lm_eval.py), or for
     # pilots (tests/rounds/commands/test_plan.py), or for flags that decide (test_flagged.py).

@@ -10,7 +10,7 @@ from curation.campaign.source import Source
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import CurationError, dump_line, read_records
 from curation.records import Reply
-from curation.scores.choice import running
+from curation.scores import running
 from curation.scores.models import score_model
 from curation.status import UNFINISHED, UP_TO_DATE, ScoreRun, score_runs
 from curation.work.run_folder import write_lines

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from curation.models.chat_reading import NoAnswer, Reading
 from curation.records import PAIRS, Cat, Kind, Pair
-from curation.scores.choice.asking import Asked
+from curation.scores.asking import Asked
 from support import boards
 
 REFUSED = Reading(None, "", code="answer_refused", detail="I'm sorry")

@@ -20,7 +20,7 @@ from curation.formats.word_vectors import write_vectors
 from curation.measures.counting import ALGORITHM as COUNTING
 from curation.measures.counting import Counts, write_counts
 from curation.records import Bias, Evidence
-from curation.scores.choice.asking import reply_line
+from curation.scores.asking import reply_line
 from curation.trust.runs.files import Measured, write_run
 from support import catsets, desk, readers, scored
 from support.desk import Desk
@@ -149,7 +149,7 @@ def _chat(made: Desk, root: Path) -> None:
     (root / "replies.jsonl").write_bytes(b"".join(lines))
     with pytest.MonkeyPatch.context() as patch:
         talker = Talker(lambda first, second: "AB"[second < first])
-        patch.setattr("curation.scores.choice.running.open_chat", talker.open)
+        patch.setattr("curation.scores.running.open_chat", talker.open)
         made.does("scores", "models", "chat:chatty", "--endpoint", "http://127.0.0.1:9/v1")
 
 

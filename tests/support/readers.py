@@ -35,8 +35,8 @@ from curation.rounds.platforms.label_studio.client import pull_answers
 from curation.rounds.platforms.label_studio.connection import Connection
 from curation.rounds.training import read_training
 from curation.rounds.workbooks import Row, columns, round_workbook
-from curation.scores.choice import asking
-from curation.scores.choice.answers import compare
+from curation.scores import asking
+from curation.scores.answers import compare
 from curation.terms.facts import FactRequest
 from curation.terms.wikidata import Service, query
 from curation.trust.measure.framework import Groups

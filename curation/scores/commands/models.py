@@ -19,7 +19,7 @@ from curation.models.chat import ChatSpec, Prices, read_prompts
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.models.scoring import ModelSpec
 from curation.records import Cat, Fields
-from curation.scores.choice.asking import BYTES, MESSAGE, Plan
+from curation.scores.asking import BYTES, MESSAGE, Plan
 from curation.terminal import console
 from curation.terminal.model_options import (
     NO_CHAT_OPTIONS,

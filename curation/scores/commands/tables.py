@@ -6,8 +6,8 @@ from typing import Any
 
 from curation.records import KINDS, Fields
 from curation.scores import tables
-from curation.scores.choice.answers import differs
-from curation.scores.choice.report import answers_row
+from curation.scores.answer_report import answers_row
+from curation.scores.answers import differs
 from curation.scores.flags import MARKS, flags_of, marked, notes
 from curation.scores.groups import Comparison, Difference, Means, ModelTerms, Power, Ranking
 from curation.scores.sizes import SIZES, size_text
@@ -191,14 +191,14 @@ _CODES = {
     "answer_too_long": "too long %",
 }
 _MOST_GROUPS = 10  # terms of a model that differ from the rest; --json has all
-ChoiceRow = Mapping[str, Any]  # of choice.report.answers_row
+ChoiceRow = Mapping[str, Any]  # of answer_report.answers_row
 
 
 def show_answers(rows: Sequence[ChoiceRow]) -> None:
     """Print the tables of chat models' answers.
 
     Args:
-        rows: of ``choice.report.answers_row``, one per run.
+        rows: of ``answer_report.answers_row``, one per run.
     """
     if not rows:
         return
@@ -218,7 +218,7 @@ def show_report(
     """Print the tables of one model, with each prompt and each sample, and what its marks mean.
 
     Args:
-        report: of ``choice.report.choice_report``.
+        report: of ``answer_report.choice_report``.
         run: the run's name, MODEL/RULE.
         model: the model's name.
         flags: the model's flags in tables before these.

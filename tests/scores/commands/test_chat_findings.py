@@ -47,7 +47,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
         warnings.simplefilter("ignore")  # that a model has no score; others test this
         for name, (choose, _) in MODELS.items():
             talker = talkers.Talker(choose)
-            patch.setattr("curation.scores.choice.running.open_chat", talker.open)
+            patch.setattr("curation.scores.running.open_chat", talker.open)
             score_model(talkers.spec(name=name), source, reporter=QUIET)
     return root
 

@@ -12,8 +12,8 @@ import pytest
 from curation.files import CurationError, dump_json
 from curation.models.chat_reading import Reading
 from curation.records import PAIRS, Cat, Pair
-from curation.scores.choice.asking import Asked
-from curation.scores.choice.report import Limits, choice_report
+from curation.scores.answer_report import Limits, choice_report
+from curation.scores.asking import Asked
 from curation.scores.commands.tables import show_answers, show_report
 from curation.scores.comparing import read_answers
 from support.answered import REFUSED, Answer, asked, first, made_up, none, prefers

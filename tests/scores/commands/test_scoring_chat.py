@@ -46,7 +46,7 @@ def chat(monkeypatch: pytest.MonkeyPatch) -> Talker:
     made = Talker(STEREOTYPES)
     usage = {"prompt_tokens": 50, "completion_tokens": 2}
     made.body = lambda text: reply(text) | {"usage": usage}
-    monkeypatch.setattr("curation.scores.choice.running.open_chat", made.open)
+    monkeypatch.setattr("curation.scores.running.open_chat", made.open)
     return made
 
 

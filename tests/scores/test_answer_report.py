@@ -6,8 +6,8 @@ import pytest
 from curation.files import dump_json
 from curation.models.chat_reading import Reading
 from curation.records import PAIRS, Cat, Pair
-from curation.scores.choice.asking import Asked
-from curation.scores.choice.report import Limits, choice_report
+from curation.scores.answer_report import Limits, choice_report
+from curation.scores.asking import Asked
 from curation.scores.flags import answer_flags
 from curation.scores.run_folder import why_no_outcome
 from curation.stats.intervals import share_interval

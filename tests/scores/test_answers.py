@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from curation.models.chat import read_prompts
 from curation.models.chat_reading import Reading
 from curation.records import PAIRS, Cat, Comparison, Pair
-from curation.scores.asking import cat_digest
+from curation.scores.answers import compare, on_one_basis, unanswered
+from curation.scores.asking import Asked, cat_digest, chat_questions
 from curation.scores.boards import comparisons
-from curation.scores.choice.answers import compare, on_one_basis, unanswered
-from curation.scores.choice.asking import Asked, chat_questions
 from curation.scores.runs import Outcome, Run
 from curation.stats.metrics import Ties, results
 from support.answered import Answer, asked, first, made_up, none, prefers

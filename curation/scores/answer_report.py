@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from curation.models.chat_reading import NO_ANSWER
 from curation.records import Cat, Fields
-from curation.scores.choice.answers import (
+from curation.scores.answers import (
     NONE,
     REFUSED,
     answers_by,
@@ -25,7 +25,7 @@ from curation.scores.choice.answers import (
     second_questions,
     uneven_groups,
 )
-from curation.scores.choice.asking import Asked
+from curation.scores.asking import Asked
 from curation.scores.flags import answer_flags
 from curation.stats.metrics import Ties
 
@@ -211,7 +211,7 @@ def answers_row(report: Mapping[str, Any], *, run: str, model: str) -> Fields:
     """What tables show about a model's answers.
 
     Args:
-        report: of ``report.choice_report``, as it is or from a file.
+        report: of ``choice_report``, as it is or from a file.
         run: the run's name, MODEL/RULE.
         model: the model's name.
 

@@ -9,9 +9,8 @@ import pytest
 from curation.models.chat import ChatSpec, read_prompts
 from curation.models.scoring import ModelSpec
 from curation.records import KINDS, Cat
-from curation.scores.choice.report import Limits
-from curation.scores.choice.running import AskedCats, ask_cats
-from curation.scores.running import job, results_by_split, score_cats
+from curation.scores.answer_report import Limits
+from curation.scores.running import AskedCats, ask_cats, job, results_by_split, score_cats
 from support import chat_models as models
 from support.chat_models import ENGLISH, planted_cats, random_chat_model
 from support.choice_reference import choice
@@ -74,7 +73,7 @@ def test_likelihood_and_choice_differ_as_documented(planted_model: Path, tmp_pat
         "`ll-bos`, `conditional`": results_by_split(plain, BOTH, ties="half"),
         "`choice`": run(planted_model, tmp_path, BOTH).report,
     }
-    page = (Path(__file__).parents[3] / "docs" / "chat.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "chat.md").read_text("utf-8")
     for rules, report in rows.items():
         values = overall(report)
         numbers = [f"{values[name]:.1f}" for name in ("lms", "ss", "icat")]

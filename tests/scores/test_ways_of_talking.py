@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from curation.scores.choice.report import Limits
-from curation.scores.choice.running import ask_cats
-from curation.scores.running import job
+from curation.scores.answer_report import Limits
+from curation.scores.running import ask_cats, job
 from support import chats
 from support.chat_answers import WAYS, in_words, prefers
 from support.talkers import made_up, spec

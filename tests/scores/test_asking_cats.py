@@ -14,11 +14,10 @@ from curation.files import CurationError
 from curation.models.chat import read_prompts
 from curation.models.chat_reading import Reading
 from curation.records import Cat
-from curation.scores.choice import asking, running
-from curation.scores.choice.asking import chat_questions
-from curation.scores.choice.report import Limits, choice_report
-from curation.scores.choice.running import AskedCats, ask_cats
-from curation.scores.running import Job, job, results_by_split
+from curation.scores import asking, running
+from curation.scores.answer_report import Limits, choice_report
+from curation.scores.asking import chat_questions
+from curation.scores.running import AskedCats, Job, ask_cats, job, results_by_split
 from support.cats import relabelled, reworded
 from support.chat_answers import SORRY
 from support.expected import fails

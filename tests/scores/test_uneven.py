@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from curation.records import KINDS, Cat
-from curation.scores.choice.answers import by_cat, group_differences, questions_table, uneven_groups
-from curation.scores.choice.report import Limits, choice_report
+from curation.scores.answer_report import Limits, choice_report
+from curation.scores.answers import by_cat, group_differences, questions_table, uneven_groups
 from curation.scores.flags import answer_flags
 from support.answered import REFUSED, Answer, asked, first, made_up, none, prefers
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from curation.models.chat_reading import NO_ANSWER
 from curation.records import KINDS, PAIRS, Cat, Comparison, Fields, Pair, Rejection
-from curation.scores.asking import cat_digest
-from curation.scores.choice.asking import Asked, ChatQuestion
+from curation.scores.asking import Asked, ChatQuestion, cat_digest
 from curation.stats.intervals import Floats, difference_interval, share_interval
 from curation.stats.metrics import METRICS, Ties, over_terms, results
 from curation.stats.tests import exchange_test, holm

@@ -4,7 +4,7 @@ import hashlib
 
 from curation.models.chat import Prompt, Prompts
 from curation.records import PAIRS
-from curation.scores.choice.asking import chat_questions
+from curation.scores.asking import chat_questions
 from support.cats import cat, intra
 
 PROMPTS = Prompts(

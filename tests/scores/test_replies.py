@@ -10,8 +10,8 @@ import pytest
 from curation.files import read_records
 from curation.models.chat import read_prompts
 from curation.records import Reply
-from curation.scores.choice import asking as chat
-from curation.scores.choice.asking import ChatQuestion, appending, chat_questions, read_replies
+from curation.scores import asking as chat
+from curation.scores.asking import ChatQuestion, appending, chat_questions, read_replies
 from curation.work.run_folder import cut_half_line
 from support.chat_answers import SORRY
 from support.expected import fails

@@ -7,7 +7,7 @@ import pytest
 from curation.models.chat import Prices, price
 from curation.models.chat_reading import Reading
 from curation.records import PAIRS, Reply
-from curation.scores.choice.asking import (
+from curation.scores.asking import (
     Answered,
     ChatQuestion,
     Place,
