@@ -28,8 +28,8 @@ from curation.measures.keywords import keywords, wordfreq
 from curation.measures.sentiment import PAPER, by_vader, sentiment
 from curation.measures.statistics import statistics
 from curation.records import KINDS, Cat
-from curation.scores.baselines import EXPECTED, baselines, measured
 from curation.scores.published import WHY, Printed, beside, by_split, choose, targets
+from curation.scores.results import EXPECTED, expected_baselines, measured_baselines
 from curation.scores.runs import read_predictions_run
 from curation.scores.terms import published_agreement
 from curation.stats.artefacts import artefacts
@@ -199,9 +199,9 @@ def _key(row: dict[str, Any]) -> tuple[str, ...]:
 
 def _stand_ins(data: Data) -> dict[str, tuple[dict[str, Any], str]]:
     """The baselines on dev, both kinds pooled; computed ones have the same values on any CATs."""
-    found = {one["model"]: (one["overall"], "") for one in baselines(data.cats)}
+    found = {one["model"]: (one["overall"], "") for one in expected_baselines(data.cats)}
     vader = [a for a in artefacts(data.cats, language="en") if a.name == "SentimentLM (VADER)"]
-    for one in measured(data.cats, vader):
+    for one in measured_baselines(data.cats, vader):
         why = "VADER in place of the paper's BERT classifier; its many ties count half"
         found["SentimentLM"] = (one["overall"], why)
     return found

@@ -279,7 +279,7 @@ def score_runs(campaign: Campaign) -> list[ScoreRun]:
     files = {path for name in names for path in campaign.folder("scores").glob(f"*/*/{name}")}
     if not files:
         return []
-    from curation.scores.incomplete import again, cats_digest
+    from curation.scores.run_folder import again, cats_digest
 
     folders = sorted({path.parent for path in files})
     paths = [f / (SCORES if f / SCORES in files else COMPARISONS) for f in folders]

@@ -41,7 +41,7 @@ from curation.released.folder import (
     refuse_no_folder,
 )
 from curation.released.seen import Seen, from_item
-from curation.scores.baselines import measured
+from curation.scores.results import measured_baselines
 from curation.stats.artefacts import artefacts
 from curation.text.rules import stable_id
 from curation.text.wording import amount, some
@@ -293,7 +293,9 @@ def _baselines(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
     if not cats:
         return
     reporter.note("scoring the artefact baselines")
-    for result in measured(cats, artefacts(cats, language=checked.language), overall=True):
+    for result in measured_baselines(
+        cats, artefacts(cats, language=checked.language), overall=True
+    ):
         rows = ", ".join(
             f"{row['kind']} {row['figure']} {row['value']:.1f} "
             f"({row['ci'][0]:.1f} to {row['ci'][1]:.1f})"

@@ -16,8 +16,7 @@ from curation.records import GOLDS, KINDS, Cat, CatAssociation
 from curation.release.differences import Difference, difference, is_hidden_cat
 from curation.released.contents import SPLITS, PublishedCat
 from curation.released.folder import read_version
-from curation.scores.boards import by_preferences, by_scores
-from curation.scores.incomplete import missing_cats
+from curation.scores.boards import by_preferences, by_scores, missing_cats
 from curation.scores.results import read_runs
 from curation.scores.run_folder import has_runs
 from curation.scores.runs import Run, by_ids, outcomes_of

@@ -25,7 +25,7 @@ from curation.released.facts import (
     TrustFacts,
     TrustRow,
 )
-from curation.scores import incomplete
+from curation.scores import boards, run_folder
 from curation.scores import runs as stage
 from curation.scores.boards import board
 from curation.scores.ensemble import scored_since
@@ -280,8 +280,8 @@ def score_facts(
 
 def _is_complete(run: Run, runs: Sequence[Run], cats: Sequence[Cat], reporter: Reporter) -> bool:
     """Whether a run has scores of all CATs as they are now; warns if it is left out."""
-    again = incomplete.again({"model": run.model, "rules": run.rules, **run.about})
-    lacks = incomplete.missing_cats(run, cats)
+    again = run_folder.again({"model": run.model, "rules": run.rules, **run.about})
+    lacks = boards.missing_cats(run, cats)
     if lacks.cats:
         why = (
             f"it has no scores of {len(lacks.cats)} of {amount(lacks.of, 'CAT')}: they were added "

@@ -1,14 +1,15 @@
 """What runs won in each CAT, from their scores or comparisons, laid out beside the CATs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from curation.files import CurationError
-from curation.records import GOLDS, KINDS, Cat
-from curation.scores.runs import ByIds, Run, from_ids, ids_of, judge_outcomes
+from curation.records import GOLDS, KINDS, Cat, Fields
+from curation.scores.runs import ByIds, Outcome, Run, from_ids, ids_of, judge_outcomes
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, cat_columns, judge
 from curation.text.wording import amount
@@ -65,28 +66,23 @@ def won(cats: Sequence[Cat], run: Run, *, ties: Ties = "half") -> Floats:
     Returns:
         Shape (3, CATs); NaN if the run lacks the CAT.
     """
-    results = np.full((3, len(cats)), np.nan)
-    has = np.array([run.has(cat) for cat in cats], bool)
-    own = [cat for cat, there in zip(cats, has, strict=True) if there]
     if run.by_choice:
-        results[:, has] = judge_outcomes([run.comparisons[cat.id] for cat in own], ties=ties)
-    else:
-        three = [[run.scores[name] for name in ids_of(cat)] for cat in own]
-        results[:, has] = judge(np.array(three, float).reshape(-1, len(GOLDS)), ties=ties)
-    return results
+        return _by_outcomes([run.comparisons.get(cat.id) for cat in cats], ties)
+    return by_scores([name for cat in cats for name in ids_of(cat)], run.scores, ties=ties)
 
 
-def by_scores(ids: Sequence[str], scores: Mapping[str, float]) -> Floats:
+def by_scores(ids: Sequence[str], scores: Mapping[str, float], *, ties: Ties = "half") -> Floats:
     """``won`` of CATs by the scores of their associations.
 
     Args:
         ids: of associations, three for each CAT, in the order of ``GOLDS``.
         scores: by association.
+        ties: as in ``metrics.comparisons``.
     """
     values = np.array([scores.get(id, np.nan) for id in ids], float).reshape(-1, len(GOLDS))
     has = ~np.isnan(values).any(axis=1)
     results = np.full((3, len(values)), np.nan)
-    results[:, has] = judge(values[has])
+    results[:, has] = judge(values[has], ties=ties)
     return results
 
 
@@ -98,10 +94,13 @@ def by_preferences(ids: Sequence[str], preferences: ByIds) -> Floats:
         preferences: of ``runs.by_ids``.
     """
     three = [ids[place : place + len(GOLDS)] for place in range(0, len(ids), len(GOLDS))]
-    known = [from_ids(each, preferences) for each in three]
-    results = np.full((3, len(known)), np.nan)
-    has = np.array([each is not None for each in known], bool)
-    results[:, has] = judge_outcomes([each for each in known if each])
+    return _by_outcomes([from_ids(each, preferences) for each in three])
+
+
+def _by_outcomes(outcomes: Sequence[Outcome | None], ties: Ties = "half") -> Floats:
+    results = np.full((3, len(outcomes)), np.nan)
+    has = np.array([each is not None for each in outcomes], bool)
+    results[:, has] = judge_outcomes([each for each in outcomes if each], ties=ties)
     return results
 
 
@@ -189,3 +188,114 @@ def board(
             "score the models on this benchmark, or name the folder of its scores",
         )
     return Board(keys, tuple(kept), *np.stack(results, axis=1))
+
+
+class Missing(NamedTuple):
+    """The CATs that a run has no score or comparison of, and no refusal; and those of its kinds.
+
+    Kinds of which it has no score at all do not count. ``bad`` is how many of ``cats`` have a
+    prediction that is not a finite number.
+    """
+
+    cats: frozenset[str]
+    of: int
+    bad: int = 0
+
+
+def missing_cats(run: Run, cats: Sequence[Cat]) -> Missing:
+    """The CATs that a run was not scored on, although it has others of the same kind.
+
+    Args:
+        run: from ``runs.current``.
+        cats: the CATs.
+    """
+    excused = set(run.about.get("left_out_cats") or ())
+    kinds = {cat.kind for cat in cats if run.has_part(cat)}
+    own = [cat for cat in cats if cat.kind in kinds]
+    lacks = [cat for cat in own if cat.id not in excused and not run.was_asked(cat)]
+    bad = sum(any(a.id in run.bad for a in cat.associations) for cat in lacks)
+    return Missing(frozenset(cat.id for cat in lacks), len(own), bad)
+
+
+class Common(NamedTuple):
+    """Runs that can be compared, and the CATs to compare them on.
+
+    Attributes:
+        cats: the CATs that none of the runs lacks.
+        runs: the runs, without those that are left out.
+        missing: of each run that lacks CATs, by its name.
+        left_out: the names of the runs that are left out, because they lack more than half.
+    """
+
+    cats: list[Cat]
+    runs: list[Run]
+    missing: dict[str, Missing]
+    left_out: list[str]
+
+
+def common(cats: Sequence[Cat], runs: Sequence[Run]) -> Common:
+    """The CATs on which runs can be compared, if some of the runs lack CATs.
+
+    A run that lacks more than half of the CATs is left out, unless all do: its scoring has probably
+    not ended. Predictions are never left out. CATs that another run lacks are left out for all
+    runs.
+
+    Args:
+        cats: the CATs.
+        runs: from ``runs.current``.
+
+    Raises:
+        CurationError: no CAT is left.
+    """
+    found = {run.name: missing_cats(run, cats) for run in runs}
+    lacking = (run for run in runs if len(found[run.name].cats) > found[run.name].of / 2)
+    most = {run.name for run in lacking if run.refused is not None}
+    if not any(run.name not in most and any(map(run.has_part, cats)) for run in runs):
+        most = set()
+    kept = [run for run in runs if run.name not in most]
+    gone = {cat for run in kept for cat in found[run.name].cats}
+    left = [cat for cat in cats if cat.id not in gone]
+    if cats and not left:
+        raise CurationError(
+            f"the runs have none of the benchmark's {amount(len(cats), 'CAT')} in common",
+            "score the models again",
+        )
+    some = {name: lacks for name, lacks in found.items() if lacks.cats}
+    return Common(left, kept, some, [run.name for run in runs if run.name in most])
+
+
+def left_out(cats: Sequence[Cat], kept: Sequence[Cat], *, bad: Collection[str] = ()) -> Fields:
+    """How many CATs are left out because one of their sentences has no score.
+
+    Args:
+        cats: all CATs.
+        kept: those that have all three scores.
+        bad: the ids of sentences whose score is not a finite number.
+
+    Returns:
+        ``{"left_out", "of", "bad", "kinds": {kind: {"left_out", "of", "domains": {domain:
+        {"left_out", "of"}}}}, "terms": {"domain/target": {"left_out", "of"}}}``: how many CATs are
+        left out, and how many there are. ``bad`` is how many of those that are left out have a
+        score that is not a finite number. ``terms`` has only terms that lose a CAT.
+    """
+    there = {cat.id for cat in kept}
+    gone = [cat for cat in cats if cat.id not in there]
+    kinds: Fields = {}
+    for kind in KINDS:
+        lost, own = ([c.domain for c in part if c.kind == kind] for part in (gone, cats))
+        if own:
+            kinds[kind] = {"left_out": len(lost), "of": len(own), "domains": _counts(lost, own)}
+    lost, own = ([f"{cat.domain}/{cat.target}" for cat in part] for part in (gone, cats))
+    terms = _counts(lost, own)
+    return {
+        "left_out": len(gone),
+        "of": len(cats),
+        "bad": sum(any(a.id in bad for a in cat.associations) for cat in gone),
+        "kinds": kinds,
+        "terms": {name: counts for name, counts in terms.items() if counts["left_out"]},
+    }
+
+
+def _counts(gone: Iterable[str], every: Iterable[str]) -> dict[str, dict[str, int]]:
+    lost, of = Counter(gone), Counter(every)
+    return {name: {"left_out": lost[name], "of": of[name]} for name in sorted(of)}

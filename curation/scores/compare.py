@@ -1,5 +1,6 @@
 """Models side by side: a run's results, a group of models compared, other rules and variants."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from statistics import median
@@ -26,7 +27,7 @@ from curation.scores.groups import (
 )
 from curation.scores.published import choose, printed_name
 from curation.scores.run_folder import ENSEMBLE
-from curation.scores.sizes import Sizes, by_architecture, size_correlations, sizes_of
+from curation.scores.tables import SIZES
 from curation.scores.terms import EVEN, Agreement, by_term, model_terms
 from curation.stats.correlations import spearman
 from curation.stats.intervals import FEW
@@ -35,6 +36,7 @@ from curation.stats.power import CATS_A_TERM, Spread, detectable, needed_by_pair
 from curation.stats.tests import holm, paired_tests, term_means
 
 Pair = tuple[int, int]
+Sizes = dict[str, Any]
 
 
 def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[Difference]:
@@ -239,8 +241,8 @@ def run_results(
         board: what the runs won.
         number: of the run.
         profiles: the profiles that it fits, from ``groups.profiles_in``.
-        sizes: of ``sizes.read_sizes``, by model.
-        missing: how many CATs the run lacks, as in ``incomplete.missing_cats``.
+        sizes: of ``comparing.read_sizes``, by model.
+        missing: how many CATs the run lacks, as in ``boards.missing_cats``.
 
     Returns:
         ``metrics.results`` and ``{"run", "family", "rule", "variant", "rules", "own_head",
@@ -452,3 +454,56 @@ def terms_of(
             f"--terms-of {name}: no such model is compared", f"use one of: {', '.join(known)}"
         )
     return tables
+
+
+def sizes_of(model: str, about: Mapping[str, Any], given: Mapping[str, Sizes]) -> Fields:
+    """A model's parameters, the size of its corpus, and its architecture; None if not known.
+
+    The architecture is the class of transformers that opened the model, if none is given.
+
+    Args:
+        model: its name.
+        about: its ``run.json``; parameters and architecture are in its ``opened``.
+        given: of ``read_sizes``, which takes precedence.
+    """
+    opened = about.get("opened")
+    opened = opened if isinstance(opened, Mapping) else {}
+    counted = opened.get("parameters")
+    counted = counted if type(counted) is int else None
+    known = {"parameters": counted, "corpus_gb": None, "architecture": opened.get("architecture")}
+    return known | given.get(model, {})
+
+
+def by_architecture(results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The models of which another one has the same architecture, if their sizes are known.
+
+    Args:
+        results: of ``compare.run_results``, one per model.
+
+    Returns:
+        Those of one architecture are together, the smallest first.
+    """
+    known = [result for result in results if result["architecture"] and result["parameters"]]
+    count = Counter(str(result["architecture"]) for result in known)
+    own = [result for result in known if count[str(result["architecture"])] > 1]
+    return sorted(own, key=lambda result: (str(result["architecture"]), result["parameters"]))
+
+
+def size_correlations(results: Sequence[Mapping[str, Any]]) -> list[Fields]:
+    """Spearman's correlations over models of lms, ss and icat with the size of the corpus.
+
+    The papers relate the number of parameters within an architecture only: ``by_architecture``.
+
+    Args:
+        results: of ``compare.run_results``, one per model.
+
+    Returns:
+        Rows as in ``compare.correlations``, over the models whose corpus is known; none if these
+        are fewer than three.
+    """
+    known = [result for result in results if result["corpus_gb"] is not None]
+    sizes = [result["corpus_gb"] for result in known]
+    return [
+        {"of": of, "with": SIZES["corpus_gb"], **spearman([r["overall"][of] for r in known], sizes)}
+        for of in (METRICS if len(known) > 2 else ())
+    ]

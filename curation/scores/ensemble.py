@@ -1,5 +1,6 @@
 """A weighted sum of models' standardised scores, fitted on dev (StereoSet, ACL §7: ensemble)."""
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -7,16 +8,21 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.files import CurationError, digest
+from curation.campaign.source import Source, read_gold
+from curation.files import CurationError, digest, dump_json, dump_line, read_json, writing
 from curation.models.rules import rules_name
-from curation.records import KINDS, Cat, Fields, Kind
-from curation.scores.boards import scored
-from curation.scores.groups import OWN, head_of, member_runs
-from curation.scores.run_folder import ENSEMBLE
-from curation.scores.runs import Run, ids_of
+from curation.records import KINDS, Cat, Fields, Kind, Score
+from curation.scores.boards import missing_cats, scored
+from curation.scores.flags import flags_of
+from curation.scores.groups import OWN, head_of, keys, member_runs
+from curation.scores.results import current_runs, read_runs, warn_if_outdated, warn_of_older
+from curation.scores.run_folder import ENSEMBLE, RESULTS, RUN, SCORES, locked_run, scored_cats
+from curation.scores.runs import PAIR_PLACES, Run, digests, folder_name, ids_of
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, comparisons, icat, results
 from curation.text.wording import amount
+from curation.version import __version__
+from curation.work.reporter import QUIET, Reporter
 
 Objective = Literal["icat", "lms"]
 _BLOCK = 8_000_000  # comparisons in memory at once: about 64 MB
@@ -132,7 +138,6 @@ def _moves(here: Floats, step: float) -> Iterator[Floats]:
 
 
 MIXED = "mixed"  # the rule of a kind that the members score by different rules
-_PAIRS = ((0, 2), (1, 2), (0, 1))  # the three comparisons of a CAT, places in GOLDS
 
 
 class Ensemble(NamedTuple):
@@ -252,7 +257,7 @@ def fit(
                     "leave this member out",
                 )
     standard = _standardised(values, kinds, means, sds)
-    gaps = np.stack([standard[:, a] - standard[:, b] for a, b in _PAIRS])
+    gaps = np.stack([standard[:, a] - standard[:, b] for a, b in PAIR_PLACES])
     terms = [f"{cat.domain}/{cat.target}" for cat in own]
     score = objective_of(gaps, terms, objective=objective, half=0.5 if ties == "half" else 0.0)
     weights = search(score, len(members), seed)
@@ -398,3 +403,191 @@ def split_results(
             result = results(comparisons(own, scores, ties=ties), model=model)
             by_split[name] = {**result, "left_out": len(cats) - len(own)}
     return by_split
+
+
+class FittedEnsemble(NamedTuple):
+    """An ensemble that was fitted and written.
+
+    Attributes:
+        folder: where it was written.
+        about: the content of its ``run.json``.
+        results: ``metrics.results`` of each split, with ``left_out``.
+        weights: of each member, by its name MODEL/RULE.
+        flags: of the ensemble and of each member, by name, as in ``flags.flags_of``.
+    """
+
+    folder: Path
+    about: Fields
+    results: Fields
+    weights: dict[str, float]
+    flags: dict[str, list[str]]
+
+
+def ensemble_splits(
+    source: Source, dev: Sequence[Path] | None = None, *, reporter: Reporter = QUIET
+) -> dict[str, Sequence[Cat]]:
+    """The CATs to score and the dev CATs to fit the weights on.
+
+    Args:
+        source: a campaign, or the gold files to score.
+        dev: with gold files: the gold files to fit on. A campaign has its own dev CATs.
+        reporter: receives a warning if the campaign's CATs are out of date.
+
+    Returns:
+        CATs by the name of their split: test and dev of a campaign, gold and dev of gold files.
+
+    Raises:
+        CurationError: a dev file is not a gold file or overlaps another, or a CAT is in both the
+            source and a dev file.
+    """
+    if source.campaign:
+        warn_if_outdated(source, reporter)
+        return {name: [c for c in source.cats if c.split == name] for name in ("test", "dev")}
+    fitted_on = read_gold(dev or ())
+    both = {cat.id for cat in source.cats} & {cat.id for cat in fitted_on}
+    if both:
+        raise CurationError(
+            f"CAT {min(both)} is in both --gold and --dev",
+            "fit the weights on CATs that are not scored",
+        )
+    return {"gold": source.cats, "dev": fitted_on}
+
+
+def fit_ensemble(
+    members: Sequence[str],
+    splits: Mapping[str, Sequence[Cat]],
+    scores: Path,
+    *,
+    name: str = "ensemble",
+    objective: Objective = "lms",
+    ties: Ties = "half",
+    seed: int = 1,
+    reporter: Reporter = QUIET,
+) -> FittedEnsemble:
+    """Fit the weights of an ensemble on dev, and write its scores of all CATs.
+
+    Args:
+        members: two or more runs, as MODEL/RULE or MODEL/RULE+VARIANT.
+        splits: CATs by the name of their split. The weights are fitted on ``dev``.
+        scores: the folder of the members' scores; the ensemble is written there, too.
+        name: the ensemble's name.
+        objective: what the weights maximise.
+        ties: how ties count, as in ``metrics.comparisons``.
+        seed: of the search, with four members or more.
+        reporter: receives warnings.
+
+    Raises:
+        CurationError: a member is not there, the name is not valid or belongs to another model, or
+            the weights cannot be fitted.
+    """
+    cats = [cat for part in splits.values() for cat in part]
+    runs = current_runs(read_runs(scores, reporter=reporter), cats, reporter=reporter)
+    chosen = choose(runs, members)
+    warn_of_older(
+        chosen,
+        {run.name: lacks for run in chosen if (lacks := missing_cats(run, cats)).cats},
+        reporter=reporter,
+    )
+    home = _home(scores, name, runs)
+    if any(run.model == name for run in chosen):
+        raise CurationError(
+            f"the ensemble «{name}» cannot be its own member", "give another --name"
+        )
+    fitted = fit(splits["dev"], chosen, objective=objective, ties=ties, seed=seed)
+    values, left_out = apply(fitted, cats, chosen)
+    run = about(
+        name,
+        fitted,
+        chosen,
+        versions={"curation": __version__},
+        ties=ties,
+        seed=seed,
+        left_out=len(left_out),
+        left_out_cats=[cat.id for cat in left_out],
+    )
+    rule = folder(run)
+    by_split = split_results(splits, values, model=f"{name}, {rule}", ties=ties)
+    run = _write(home / rule, run, values, by_split, cats, ties)
+    if not keys(Run(name, rule, run["variant"], {}, run), {}):
+        reporter.warn(
+            "the members share no profile and no rules, so compare does not rank this ensemble"
+        )
+    if left_out:
+        reporter.warn(
+            f"{amount(len(left_out), 'CAT is', 'CATs are')} left out because a member lacks a score"
+        )
+    flags = {name: _flags(by_split, run)}
+    for member in chosen:
+        own = split_results(splits, member.scores, model=member.name, ties=ties)
+        flags[member.name] = _flags(own, member.about)
+    return FittedEnsemble(home / rule, run, by_split, by_name(chosen, fitted.weights), flags)
+
+
+def _write(
+    folder: Path,
+    about: Mapping[str, Any],
+    values: Mapping[str, float],
+    results: Mapping[str, Any],
+    cats: Sequence[Cat],
+    ties: Ties,
+) -> Fields:
+    """Write an ensemble's files, and return the content of its ``run.json``."""
+    asked = digests(cats, variant=about["variant"])
+    rules = {a.id: about["rules"].get(cat.kind) for cat in cats for a in cat.associations}
+    scores = b""
+    for name, value in values.items():
+        digest_of_text = asked.get(name, "")
+        scores += dump_line(
+            Score(
+                model=about["model"],
+                rule=rules[name],
+                association=name,
+                value=value,
+                asked=digest_of_text,
+            )
+        )
+    about = {**about, "scores_sha256": hashlib.sha256(scores).hexdigest()}
+    report = {"run": about, "ties": ties, "of": scored_cats(cats), "splits": results}
+    # The description comes first: if the command is killed in between, the folder is known as this
+    # ensemble's, and the digest shows that its scores are still those of an earlier fit.
+    files = {RUN: dump_json(about), SCORES: scores, RESULTS: dump_json(report)}
+    with locked_run(folder):
+        for file_name, content in files.items():
+            with writing(folder / file_name) as file:
+                file.write(content)
+    return about
+
+
+def _flags(splits: Mapping[str, Any], about: Mapping[str, Any]) -> list[str]:
+    """The flags that a model has on any split."""
+    return list(dict.fromkeys(f for result in splits.values() for f in flags_of(result, about)))
+
+
+def _home(scores: Path, name: str, runs: Sequence[Run]) -> Path:
+    """The folder of an ensemble of this name.
+
+    Two names may have one folder: ``a/b`` and ``a--b``.
+
+    Raises:
+        CurationError: the name is not valid, or the folder or the name belongs to another model.
+    """
+    if not name.strip() or folder_name(name).startswith("."):
+        raise CurationError(
+            f"{name!r} cannot be the name of an ensemble", "use letters, for example --name best"
+        )
+    home = scores / folder_name(name)
+    taken = [
+        (run.where, run.model, run.about.get("family"))
+        for run in runs
+        if folder_name(run.model) == home.name
+    ]
+    for path in sorted(home.glob("*/run.json")):  # also of a model without scores yet
+        content = read_json(path)
+        about = content if isinstance(content, dict) else {}
+        taken.append((str(path.parent), str(about.get("model", home.name)), about.get("family")))
+    for where, model, family in taken:
+        if family != ENSEMBLE or model != name:
+            raise CurationError(
+                f"{where}: this folder belongs to the model «{model}»", "give another --name"
+            )
+    return home

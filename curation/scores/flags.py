@@ -32,7 +32,7 @@ def flags_of(
         about: the run's ``run.json``; its ``tokens`` are ``{"read", "unknown"}``, and the
             ``answers`` of a chat model those of ``answer_report.choice_report``. ``other_head`` is
             of ``groups.mark_heads``.
-        older: whether the run lacks CATs, as in ``incomplete.missing_cats``.
+        older: whether the run lacks CATs, as in ``boards.missing_cats``.
 
     >>> cell = {"cats": 2, "ties": 4}
     >>> flags_of({"overall": cell, "kinds": {}}, {"tokens": {"read": 9, "unknown": 5}})

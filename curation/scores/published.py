@@ -292,7 +292,7 @@ def beside(
         runs: any runs; those whose model is not printed are skipped.
         whole: the same CATs before those of low tiers were left out; None if none were.
         ties: as in ``metrics.comparisons``; StereoSet's evaluator counts ``official``.
-        older: the names of runs that lack CATs, as in ``incomplete.missing_cats``.
+        older: the names of runs that lack CATs, as in ``boards.missing_cats``.
         skipped: receives a message for each run without a score for a split's CATs.
 
     Returns:

@@ -12,18 +12,17 @@ from curation.formats.predictions import check_complete, read_predictions, score
 from curation.measures import steps as measures
 from curation.measures.steps import VADER
 from curation.records import KINDS, Cat, Fields, Kind
-from curation.scores import baselines as baseline_rules
-from curation.scores import incomplete
+from curation.scores import boards
 from curation.scores import published as printed
 from curation.scores import runs as stage
-from curation.scores.boards import scored
+from curation.scores.boards import Common, Missing, left_out, missing_cats, scored
 from curation.scores.flags import flags_of
 from curation.scores.groups import mark_heads
-from curation.scores.incomplete import Common, Missing, left_out, missing_cats
 from curation.scores.published import Printed, models
+from curation.scores.run_folder import again
 from curation.scores.runs import Run
-from curation.stats.artefacts import artefacts
-from curation.stats.metrics import Ties, comparisons, of_one_kind, results
+from curation.stats.artefacts import MIRRORED, Artefact, artefacts
+from curation.stats.metrics import Ties, cat_columns, comparisons, of_one_kind, results
 from curation.text.wording import amount
 from curation.text.words import Sentiment
 from curation.work.reporter import QUIET, Reporter
@@ -105,7 +104,7 @@ def common_runs(
         CurationError: the runs have no CAT in common; or predictions lack CATs, and ``partial`` is
             not set.
     """
-    common = incomplete.common(cats, runs)
+    common = boards.common(cats, runs)
     for run in () if partial else common.runs:
         lacks = common.missing.get(run.name)
         if lacks and run.refused is None:
@@ -144,7 +143,7 @@ def warn_of_older(
 
     Args:
         runs: the runs.
-        missing: the CATs that runs lack, by name, as in ``incomplete.common``.
+        missing: the CATs that runs lack, by name, as in ``boards.common``.
         reporter: receives the warnings.
     """
     for run in runs:
@@ -163,9 +162,7 @@ def warn_of_older(
 
 
 def _again(run: Run) -> str:
-    return (
-        f"score it again: {incomplete.again({'model': run.model, 'rules': run.rules, **run.about})}"
-    )
+    return f"score it again: {again({'model': run.model, 'rules': run.rules, **run.about})}"
 
 
 HINT_BELOW = 45.0
@@ -208,7 +205,7 @@ def score_predictions(
 
     Returns:
         ``metrics.results`` with ``flags``, ``tier``, ``kind``, ``lower_is_likelier``, ``partial``
-        (of ``incomplete.left_out``; None without the argument ``partial``) and ``original_targets``
+        (of ``boards.left_out``; None without the argument ``partial``) and ``original_targets``
         (of the source). With ``kind``, ``overall`` is None, and ``domains`` and ``terms`` are
         empty.
 
@@ -315,6 +312,126 @@ def warn_of_turned(
     )
 
 
+EXPECTED: dict[str, tuple[float | None, float]] = {
+    "IdealLM": (1.0, 0.5),
+    "StereotypedLM": (None, 1.0),
+    "RandomLM": (0.5, 0.5),
+}
+"""Probability of preferring the meaningful association, and the stereotype; None: not defined."""
+
+
+def expected_baselines(cats: Sequence[Cat], *, overall: bool = False) -> list[Fields]:
+    """What the three baselines score on these CATs, in the form of ``metrics.results``.
+
+    Every comparison counts with the probability that the baseline wins it, so the values are
+    expectations and have no interval. StereotypedLM is not defined for unrelated associations: its
+    lms is None. Its icat is 0 whatever its lms would be.
+
+    Args:
+        cats: the CATs.
+        overall: as for ``metrics.results``.
+    """
+    expected = []
+    for model, (meaningful, stereotype) in EXPECTED.items():
+        won = {"meaningful": 2 * (meaningful or 0.0), "stereotype": stereotype, "ties": 0}
+        result = results(cat_columns(cats).assign(**won), model=model, overall=overall)
+        for cell in _cells(result):
+            cell.update(lms_ci=None, ss_ci=None, icat_ci=None, too_wide=[])
+            if meaningful is None:
+                cell.update(lms=None)
+        expected.append(result)
+    return expected
+
+
+def _cells(result: Fields) -> list[Fields]:
+    parts = [result, *result["kinds"].values()]
+    return [
+        cell
+        for part in parts
+        for cell in (part["overall"], *part["domains"].values(), *part["terms"].values())
+    ]
+
+
+CHANCE = 50.0  # the ss of a rule that cannot tell stereotype from anti-stereotype
+
+
+CLEAR_LMS = 60.0  # a rule that is surely above it finds the meaningful by its surface
+
+
+def measured_baselines(
+    cats: Sequence[Cat],
+    artefacts: Sequence[Artefact],
+    *,
+    ties: Ties = "half",
+    overall: bool = False,
+) -> list[Fields]:
+    """What artefact baselines score on these CATs.
+
+    Args:
+        cats: the CATs.
+        artefacts: of ``artefacts.artefacts`` on the same CATs.
+        ties: as in ``metrics.comparisons``.
+        overall: as for ``metrics.results``.
+
+    Returns:
+        One per baseline: ``metrics.results``, with ``says`` (its rule), ``why`` (why it was not
+        checked, or "") and ``beyond_chance`` (from the function ``beyond_chance``, with ties half
+        won; an ss that only mirrors another baseline's is not repeated). If a baseline was not
+        checked, ``kinds`` is empty and ``overall`` None. ``overall`` is also None if a rule is for
+        one kind of CAT, since it cannot be compared with values of both kinds.
+    """
+    measured = []
+    for artefact in artefacts:
+        result: Fields = {"model": artefact.name, "kinds": {}, "overall": None}
+        beyond: list[Fields] = []
+        if artefact.scores is not None:
+            scores = artefact.scores
+            own = [cat for cat in cats if cat.associations[0].id in scores]
+            won = comparisons(own, scores, ties=ties)
+            result = results(won, model=artefact.name, overall=overall)
+            fair = result
+            if ties != "half":
+                # Lost ties move coarse scores away from 50, which is not an artefact of the texts.
+                fair = results(comparisons(own, scores), model=artefact.name, overall=True)
+            beyond = [
+                row
+                for row in beyond_chance(fair)
+                if row["figure"] == "lms" or artefact.name not in MIRRORED  # ss is listed already
+            ]
+            if len(own) < len(cats):
+                result["overall"] = None
+        about = {"says": artefact.says, "why": artefact.why, "beyond_chance": beyond}
+        measured.append({**result, **about})
+    return measured
+
+
+def beyond_chance(result: Fields) -> list[Fields]:
+    """The values at which a baseline that understands nothing differs clearly from chance.
+
+    For each kind of CAT these are an lms whose interval is above 60, and an ss whose interval does
+    not contain 50. Cells with fewer than five terms and values without an interval are skipped.
+
+    Args:
+        result: of ``metrics.results``, with ties half won.
+
+    Returns:
+        Rows ``{"kind", "figure", "value", "ci"}``; ``figure`` is lms or ss.
+    """
+    rows = []
+    for kind in KINDS:
+        cell = result["kinds"].get(kind, {}).get("overall", {"few_terms": True})
+        if cell["few_terms"]:
+            continue
+        for metric in ("lms", "ss"):
+            bounds = cell[f"{metric}_ci"]
+            if bounds is None:
+                continue
+            low, high = bounds
+            if low > CLEAR_LMS if metric == "lms" else not low <= CHANCE <= high:
+                rows.append({"kind": kind, "figure": metric, "value": cell[metric], "ci": bounds})
+    return rows
+
+
 def read_sentiment(path: Path, cats: Sequence[Cat], *, reporter: Reporter = QUIET) -> Sentiment:
     """The sentiment of each association, from a file of predictions.
 
@@ -365,10 +482,10 @@ def baseline_results(
         overall: as for ``metrics.results``.
     """
     surface = artefacts(cats, language=language, sentiment=sentiment)
-    measured = baseline_rules.measured(cats, surface, ties=ties, overall=overall)
+    measured = measured_baselines(cats, surface, ties=ties, overall=overall)
     return [
         {**result, "flags": flags_of(result)}
-        for result in (*baseline_rules.baselines(cats, overall=overall), *measured)
+        for result in (*expected_baselines(cats, overall=overall), *measured)
     ]
 
 
@@ -408,7 +525,7 @@ def baselines(
     Returns:
         One per baseline: ``metrics.results``, ``flags``, ``tier`` and ``original_targets`` (of the
         source). Baselines that use the surface also have ``says``, ``why`` and ``beyond_chance``,
-        as in ``baselines.measured``.
+        as in ``measured_baselines``.
 
     Raises:
         CurationError: the file does not give the sentiment of each sentence, or the sentiment that

@@ -5,10 +5,15 @@ mixed with it: such a run is moved to ``superseded/`` and scoring starts from sc
 happens to single scores if the text of their association has changed.
 """
 
+import hashlib
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import orjson
+from pydantic import BaseModel, ValidationError
 
 from curation.files import (
     CurationError,
@@ -19,8 +24,10 @@ from curation.files import (
     sweep,
     writing,
 )
-from curation.records import Rejection, Score
+from curation.models.rules import profiles_of
+from curation.records import Cat, Fields, Rejection, Score
 from curation.scores.flags import answer_flags
+from curation.text.rules import grouped
 from curation.text.times import now
 from curation.text.wording import amount, some
 from curation.work.run_folder import (
@@ -37,21 +44,6 @@ from curation.work.run_folder import (
 )
 
 _SHOWN = 5  # names of runs in a message
-
-
-def answers_fit(answers: Mapping[str, Any]) -> bool:
-    """Whether ``answers`` of a chat model's ``run.json`` has the form of a chat model's counts.
-
-    >>> answers_fit({"questions": 6, "none": {"answer_empty": 1}}), answers_fit({"none": [1]})
-    (True, False)
-    """
-    named = [answers.get(name) or {} for name in ("none", "limits")]
-    prompts = answers.get("prompts") or []
-    if not all(isinstance(each, dict) for each in named) or not isinstance(prompts, list):
-        return False
-    counts = [answers.get(name) for name in ("questions", "first", "same", "answered", "samples")]
-    numbers = [*counts, *(number for each in named for number in each.values())]
-    return all(isinstance(number, int | float | None) for number in numbers)
 
 
 def why_no_outcome(about: Mapping[str, Any]) -> str:
@@ -85,36 +77,8 @@ def why_no_outcome(about: Mapping[str, Any]) -> str:
     )
 
 
-def arguments(model: str, about: Mapping[str, Any]) -> list[str]:
-    """The arguments of «curation scores models» that ask a chat model again in the same way.
-
-    Args:
-        model: the model's name.
-        about: the content of its ``run.json``. It does not have the folder of a model, so the
-            arguments have FOLDER. It has the name that an endpoint knows, once it was asked.
-
-    >>> arguments("m", {"temperature": 0.0, "answers": {"samples": 3}})
-    ['chat:m', '--samples', '3']
-    """
-    local = str(about.get("revision") or "").startswith("sha256:")
-    opened = about.get("opened") or {}
-    name = str((opened.get("model") if about.get("url") else "") or model)
-    if local:
-        name = "FOLDER"
-    words = [f"chat:{name}" if name == model else f"{model}=chat:{name}"]
-    answers = about.get("answers") or {}
-    words += ["--all-prompts"] if len(answers.get("prompts") or ()) > 1 else []
-    for option, value, default in (
-        ("--samples", answers.get("samples"), 1),
-        ("--temperature", about.get("temperature"), 0),
-        ("--variant", about.get("variant"), ""),
-    ):
-        words += [option, str(value)] if value not in (None, default) else []
-    return words
-
-
 def asked_differently(
-    runs: Mapping[str, Mapping[str, Any]], read_from: Mapping[str, str] | None = None
+    runs: Mapping[str, Mapping[str, Any]], read_from: Mapping[str, str]
 ) -> list[str]:
     """In what runs of chat models were not asked in the same way, in words.
 
@@ -127,29 +91,25 @@ def asked_differently(
         number of prompts, the samples and the temperature. A run that does not say counts as the
         same.
 
-    >>> asked_differently({"a": {"answers": {"samples": 1}}, "b": {"answers": {"samples": 4}}})
+    >>> asked_differently({"a": {"answers": {"samples": 1}}, "b": {"answers": {"samples": 4}}}, {})
     ['samples: 1 (a), 4 (b)']
     """
-    by_way: dict[str, dict[Any, list[str]]] = {}
-    for run, about in runs.items():
-        way = {"answers read from": (read_from or {}).get(run), **_way(about)}
-        for name, value in way.items():
-            by_value = by_way.setdefault(name, {})
-            if value is not None:
-                by_value.setdefault(value, []).append(run)
+    ways = {run: _way(about, read_from.get(run)) for run, about in runs.items()}
     differences = []
-    for name, by_value in by_way.items():
+    for name in next(iter(ways.values()), {}):
+        by_value = grouped((way[name], run) for run, way in ways.items() if way[name] is not None)
         if len(by_value) > 1:
             texts = (f"{value} ({some(names, _SHOWN)})" for value, names in by_value.items())
             differences.append(f"{name}: {', '.join(texts)}")
     return differences
 
 
-def _way(about: Mapping[str, Any]) -> dict[str, Any]:
+def _way(about: Mapping[str, Any], read_from: str | None) -> dict[str, Any]:
     """How a run was asked, in words; None for what it does not say."""
     answers, prompts = about.get("answers") or {}, about.get("prompts")
     temperature = about.get("temperature")
     return {
+        "answers read from": read_from,
         "sha256 of the prompts": str(prompts)[:8] if prompts else None,
         "number of prompts": len(answers.get("prompts") or ()) or None,
         "samples": answers.get("samples"),
@@ -160,12 +120,6 @@ def _way(about: Mapping[str, Any]) -> dict[str, Any]:
 ENSEMBLE = "ensemble"  # the family of an ensemble
 RUN, SCORES, REJECTED, RESULTS = "run.json", "scores.jsonl", "rejected.jsonl", "results.json"
 REPLIES, COMPARISONS, CHOICE = "replies.jsonl", "comparisons.jsonl", "choice.json"
-_FORMS: dict[str, type] = {
-    **dict.fromkeys(("rules", "tokens", "member_runs", "members_sha256"), dict),
-    **dict.fromkeys(("opened", "weights", "answers", "repeats", "head_training"), dict),
-    **dict.fromkeys(("model", "family", "variant"), str),
-    **dict.fromkeys(("members", "dev_cats", "left_out_cats"), list),
-}
 # Fields that do not identify the run.
 _FREE = {"started_at", "opened", "tokens", "own_head", "answers", "repeats", "head_training"}
 _WORDS = {
@@ -204,6 +158,39 @@ def has_runs(root: Path) -> bool:
     return any(path for name in (SCORES, COMPARISONS) for path in root.glob(f"*/*/{name}"))
 
 
+class _Answers(BaseModel):
+    """The counts of a chat model's answers."""
+
+    none: dict[str, float | None] | None = None
+    limits: dict[str, float | None] | None = None
+    prompts: list[Any] | None = None
+    questions: float | None = None
+    answered: float | None = None
+    first: float | None = None
+    same: float | None = None
+    samples: float | None = None
+
+
+class _About(BaseModel):
+    """The fields of ``run.json`` that are read."""
+
+    model: str | None = None
+    family: str | None = None
+    variant: str | None = None
+    rules: dict[str, str] | None = None
+    tokens: dict[str, int | None] | None = None
+    opened: Fields | None = None
+    repeats: Fields | None = None
+    head_training: Fields | None = None
+    answers: _Answers | None = None
+    members: list[str] | None = None
+    member_runs: dict[str, Fields] | None = None
+    members_sha256: Fields | None = None
+    weights: Fields | None = None
+    dev_cats: list[str] | None = None
+    left_out_cats: list[str] | None = None
+
+
 def check_about(path: Path, about: Any) -> None:
     """Check the form of a run's description, as far as it is read.
 
@@ -216,24 +203,14 @@ def check_about(path: Path, about: Any) -> None:
     """
     if not isinstance(about, dict):
         raise CurationError(f"{path}: not a JSON object", "score the model again")
-    for name, form in _FORMS.items():
-        value = about.get(name)
-        fits = value is None or isinstance(value, form)
-        if fits and name == "tokens":
-            fits = all(isinstance(count, int | None) for count in (value or {}).values())
-        elif fits and form is list:
-            fits = all(isinstance(each, str) for each in value or ())
-        elif fits and name == "rules":
-            fits = all(isinstance(rule, str) for rule in (value or {}).values())
-        elif fits and name == "answers":
-            fits = answers_fit(value or {})
-        elif fits and name == "member_runs":
-            fits = all(isinstance(each, dict) for each in (value or {}).values())
-        if not fits:
-            raise CurationError(
-                f"{path}, field '{name}': {str(value)[:40]!r} is not valid",
-                "restore the file from a backup, or score the model again",
-            )
+    try:
+        _About.model_validate(about, strict=True)
+    except ValidationError as error:
+        name = error.errors()[0]["loc"][0]
+        raise CurationError(
+            f"{path}, field '{name}': {str(about[name])[:40]!r} is not valid",
+            "restore the file from a backup, or score the model again",
+        ) from None
 
 
 def resume(
@@ -318,9 +295,7 @@ def claim(
 
 def _changed(folder: Path, identity: Mapping[str, Any]) -> list[str]:
     """The fields in which a folder's run differs from this identity; none without a run."""
-    if not (folder / RUN).exists():
-        return []
-    return differences(read_run(folder), identity, free=_FREE)
+    return differences(read_run(folder), identity, free=_FREE) if (folder / RUN).exists() else []
 
 
 def _same_run_set_aside(folder: Path, identity: Mapping[str, Any]) -> Path | None:
@@ -383,3 +358,94 @@ def note(folder: Path, **fields: Any) -> None:
     run = read_run(folder)
     if any(name not in run or run[name] != value for name, value in fields.items()):
         write_json(folder / RUN, {**run, **fields})
+
+
+def cats_digest(cats: Sequence[Cat]) -> str:
+    """The sha256 of everything in the CATs that a run's results depend on.
+
+    That is their texts and gold labels, and their kinds, domains, targets and splits. The order of
+    the CATs does not count.
+    """
+    rows = sorted(
+        orjson.dumps(
+            [
+                *(cat.id, cat.kind, cat.domain, cat.target, cat.split, cat.context),
+                sorted((a.id, a.sentence, a.gold) for a in cat.associations),
+            ]
+        )
+        for cat in cats
+    )
+    return hashlib.sha256(b"\n".join(rows)).hexdigest()
+
+
+def scored_cats(cats: Sequence[Cat]) -> Fields:
+    """What ``results.json`` says about the CATs that it is of: ``{"cats", "sha256"}``."""
+    return {"cats": len(cats), "sha256": cats_digest(cats)}
+
+
+def again(about: Mapping[str, Any]) -> str:
+    """The command that scores a model, or fits an ensemble, again.
+
+    Args:
+        about: the content of its ``run.json``. It does not have the folder of a model, so the
+            command has the model's name, and FOLDER if the model was in one.
+
+    >>> again({"model": "small", "family": "causal", "rules": {"intersentence": "nsp"}})
+    'curation scores models small --rule nsp'
+    >>> again({"model": "talker", "family": "chat", "url": "example.org"})
+    'curation scores models chat:talker --endpoint URL'
+    """
+    model = str(about.get("model") or "MODEL")
+    words = ["curation", "scores"]
+    if about.get("family") == ENSEMBLE:
+        words += ["ensemble", *map(str, about.get("members") or ()), "--name", model]
+        for option in ("objective", "ties", "seed"):
+            words += [f"--{option}", str(about[option])] if option in about else []
+        return shlex.join(words)
+    if about.get("family") == "chat":
+        return shlex.join([*words, "models", *_chat_arguments(model, about)]) + (
+            " --endpoint URL" if about.get("url") else ""
+        )
+    words += ["models", f"{model}=FOLDER" if _is_local(about) else model]
+    rules = dict(about.get("rules") or {})
+    profiles = profiles_of(str(about.get("family", "")), rules)
+    if len(set(rules.values())) == 1 and "default" not in profiles:
+        words += ["--rule", next(iter(rules.values()))]
+    elif profiles and "default" not in profiles:
+        words += ["--profile", profiles[0]]
+    words += ["--variant", str(about["variant"])] if about.get("variant") else []
+    text = shlex.join(words)
+    text += " --nsp DIR" if about.get("nsp") else ""
+    text += " --accept-own-head" if about.get("own_head") else ""
+    return text + (" --endpoint URL" if about.get("family") == "endpoint" else "")
+
+
+def _chat_arguments(model: str, about: Mapping[str, Any]) -> list[str]:
+    """The arguments of «curation scores models» that ask a chat model again in the same way.
+
+    Args:
+        model: the model's name.
+        about: the content of its ``run.json``. It does not have the folder of a model, so the
+            arguments have FOLDER. It has the name that an endpoint knows, once it was asked.
+
+    >>> _chat_arguments("m", {"temperature": 0.0, "answers": {"samples": 3}})
+    ['chat:m', '--samples', '3']
+    """
+    opened = about.get("opened") or {}
+    name = str((opened.get("model") if about.get("url") else "") or model)
+    if _is_local(about):
+        name = "FOLDER"
+    words = [f"chat:{name}" if name == model else f"{model}=chat:{name}"]
+    answers = about.get("answers") or {}
+    words += ["--all-prompts"] if len(answers.get("prompts") or ()) > 1 else []
+    for option, value, default in (
+        ("--samples", answers.get("samples"), 1),
+        ("--temperature", about.get("temperature"), 0),
+        ("--variant", about.get("variant"), ""),
+    ):
+        words += [option, str(value)] if value not in (None, default) else []
+    return words
+
+
+def _is_local(about: Mapping[str, Any]) -> bool:
+    return str(about.get("revision") or "").startswith("sha256:")

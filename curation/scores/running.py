@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from curation.files import CurationError, digest, dump_line, read_records
 from curation.models.chat import (
-    ChatSpec,
     read_prompts,
 )
 from curation.models.echoes import BOUND
@@ -41,7 +40,6 @@ from curation.scores.asking import (
     read_replies,
 )
 from curation.scores.boards import comparisons
-from curation.scores.incomplete import scored_cats
 from curation.scores.run_folder import (
     CHOICE,
     COMPARISONS,
@@ -54,6 +52,7 @@ from curation.scores.run_folder import (
     note,
     read_run,
     resume,
+    scored_cats,
     set_aside_run,
 )
 from curation.scores.runs import Run, folder_name, read_outcomes
@@ -75,11 +74,11 @@ def draw(cats: Sequence[Cat], *, seed: int) -> list[str]:
     return Random(seed).sample(ids, min(CATS, len(ids)))  # noqa: S311
 
 
-def set_aside_unsteady(folder: Path, repeats: "Repeats", *, seed: int) -> Path | None:
+def set_aside_unsteady(job: "Job", repeats: "Repeats", *, seed: int) -> Path | None:
     """Write to ``run.json`` how far answers to the same texts are apart.
 
     Args:
-        folder: the run's folder, locked.
+        job: the run, whose folder is locked.
         repeats: of the texts of one shard.
         seed: the seed of ``draw``.
 
@@ -87,7 +86,7 @@ def set_aside_unsteady(folder: Path, repeats: "Repeats", *, seed: int) -> Path |
         None if all can be rounding; otherwise the folder in ``superseded/`` to which the run is
         moved. It is not used again, because ``run.json`` has ``unsteady``.
     """
-    before = read_run(folder).get("repeats", {})
+    before = read_run(job.folder).get("repeats", {})
     result = {
         "texts": before.get("texts", 0) + repeats.texts,
         "largest": max(before.get("largest", 0.0), repeats.largest),
@@ -95,20 +94,10 @@ def set_aside_unsteady(folder: Path, repeats: "Repeats", *, seed: int) -> Path |
         "seed": seed,
     }
     if repeats.largest <= BOUND:
-        note(folder, repeats=result)
+        note(job.folder, repeats=result)
         return None
-    note(folder, repeats=result, unsteady=UNSTEADY)
-    return set_aside_run(folder)
-
-
-def unsteady(model: str, repeats: "Repeats", aside: Path) -> CurationError:
-    """The error for a run that ``set_aside_unsteady`` has moved."""
-    return CurationError(
-        f"{model}: {UNSTEADY}: up to {repeats.largest:,.2f} nats per token, and rounding explains "
-        f"at most {BOUND:g}; the scores are now in {aside}",
-        "switch off the server's cache of prefixes (start vLLM with --no-enable-prefix-caching), "
-        "and run the command again",
-    )
+    note(job.folder, repeats=result, unsteady=UNSTEADY)
+    return set_aside_run(job.folder)
 
 
 ALGORITHM = 1  # raised if the scores change; a single rule that changes gets a new name
@@ -286,10 +275,16 @@ def score_cats(
                         notice(text)
                     shown.add(text)
                 if done.repeats:
-                    aside = set_aside_unsteady(job.folder, done.repeats, seed=seed)
+                    aside = set_aside_unsteady(job, done.repeats, seed=seed)
                     if aside:
                         _append(replace(job, folder=aside), shards[index], done)
-                        raise unsteady(job.identity["model"], done.repeats, aside)
+                        raise CurationError(
+                            f"{job.identity['model']}: {UNSTEADY}: up to "
+                            f"{done.repeats.largest:,.2f} nats per token, and rounding explains "
+                            f"at most {BOUND:g}; the scores are now in {aside}",
+                            "switch off the server's cache of prefixes (start vLLM with "
+                            "--no-enable-prefix-caching), and run the command again",
+                        )
                 refused = _append(job, shards[index], done)
                 counts["refused"] += refused
                 counts["scored"] += len(done.scored) - refused
@@ -359,7 +354,13 @@ def _append(job: Job, shard: Shard, done: Done) -> int:
     name, lines, refused = job.identity["model"], [], []
     for question, value in zip(shard.questions, done.scored, strict=True):
         if isinstance(value, Refusal):
-            refused.append(_rejection(job, shard.rule, question, value))
+            record = {
+                "association": question.association,
+                "asked": question.digest,
+                "rule": shard.rule,
+            }
+            rejection = Rejection(code=value.code, detail=value.detail, where=name, record=record)
+            refused.append(dump_line(rejection))
         else:
             score = Score(
                 model=name,
@@ -377,19 +378,10 @@ def _append(job: Job, shard: Shard, done: Done) -> int:
     return len(refused)
 
 
-def _rejection(job: Job, rule: str, question: Question, refusal: Refusal) -> bytes:
-    record = {"association": question.association, "asked": question.digest, "rule": rule}
-    return dump_line(
-        Rejection(
-            code=refusal.code, detail=refusal.detail, where=job.identity["model"], record=record
-        )
-    )
-
-
 def conclude(job: Job, cats: Sequence[Cat], *, ties: Ties) -> Fields:
     """Compute ``results_by_split``, and write them to the run's ``results.json``.
 
-    ``of`` says which CATs they are of, as in ``incomplete.scored_cats``.
+    ``of`` says which CATs they are of, as in ``boards.scored_cats``.
 
     Raises:
         CurationError: no CAT has a score for each of its associations.
@@ -477,11 +469,12 @@ def ask_cats(
         CurationError: there are no CATs, the prompts are not valid, the model cannot be asked, the
             content of the folder is not a run, or another command writes there.
     """
-    spec = _chat(job)
+    how = job.spec.chat
+    assert how is not None
     own = cats_of_rules(job, cats)
-    prompts = read_prompts(spec.prompts)
-    questions = questions_of(own, prompts, spec, variant=job.variant)
-    limit = spec.max_tokens if job.spec.url else None
+    prompts = read_prompts(how.prompts)
+    questions = questions_of(own, prompts, how, variant=job.variant)
+    limit = how.max_tokens if job.spec.url else None
 
     def read() -> Replies:
         return read_replies(job.folder / REPLIES, questions, prompts)
@@ -519,14 +512,6 @@ def ask_cats(
     none = choice["answers"]["questions"] - choice["answers"]["answered"]
     counts = {"asked": len(open_), "before": before, "no_answer": none}
     return AskedCats(counts, report, choice)
-
-
-def _chat(job: Job) -> ChatSpec:
-    if job.spec.chat is None:
-        raise CurationError(
-            f"{job.identity['model']}: is not asked as a chat model", "write chat:MODEL"
-        )
-    return job.spec.chat
 
 
 @contextmanager

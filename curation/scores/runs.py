@@ -26,7 +26,7 @@ from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties
 
 Three = tuple[float, float, float]
-_PAIRS = ((0, 2), (1, 2), (0, 1))  # records.PAIRS, by places in GOLDS
+PAIR_PLACES = ((0, 2), (1, 2), (0, 1))  # records.PAIRS, by places in GOLDS
 
 
 class Outcome(NamedTuple):
@@ -124,7 +124,7 @@ def by_ids(cats: Sequence[Cat], outcomes: Mapping[str, Outcome], *, variant: str
             texts = cat_digest(then, variant=variant)
             outcome = own if own and own.asked in ("", texts) else by_texts.get(texts)
             if outcome:
-                for (a, b), won, split in zip(_PAIRS, outcome.won, outcome.split, strict=True):
+                for (a, b), won, split in zip(PAIR_PLACES, outcome.won, outcome.split, strict=True):
                     table[ids[a], ids[b]] = (won, split)
                     table[ids[b], ids[a]] = (max(0.0, 1 - won - split), split)
                 break
@@ -133,8 +133,8 @@ def by_ids(cats: Sequence[Cat], outcomes: Mapping[str, Outcome], *, variant: str
 
 def from_ids(ids: Sequence[str], table: ByIds) -> Outcome | None:
     """The outcome of a CAT whose associations have these ids, in the order of ``GOLDS``."""
-    ended = [table[pair] for a, b in _PAIRS if (pair := (ids[a], ids[b])) in table]
-    if len(ended) < len(_PAIRS):
+    ended = [table[pair] for a, b in PAIR_PLACES if (pair := (ids[a], ids[b])) in table]
+    if len(ended) < len(PAIR_PLACES):
         return None
     (won, split), (other_won, other_split), (ss_won, ss_split) = ended
     return Outcome((won, other_won, ss_won), (split, other_split, ss_split))
@@ -299,17 +299,17 @@ def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) ->
     runs = found_runs(root, skipped=left_out.append)
     for message in left_out:
         skipped(message)
-    if not runs and left_out:
+    if runs:
+        return runs
+    if left_out:
         raise CurationError(
             f"{root}: no run in this folder has results",
             "the warnings say why; score a model, or ask it again",
         )
-    if not runs:
-        raise CurationError(
-            f"{root}: no scores here (MODEL/RULE/scores.jsonl)",
-            "run «curation scores models MODEL», or name the folder of the scores",
-        )
-    return runs
+    raise CurationError(
+        f"{root}: no scores here (MODEL/RULE/scores.jsonl)",
+        "run «curation scores models MODEL», or name the folder of the scores",
+    )
 
 
 def found_runs(
@@ -318,7 +318,9 @@ def found_runs(
     """As ``read_runs``; but if there is no run, there is no error. ``model`` is a folder's name."""
     folders = sorted({path.parent for path in root.glob(f"{model}/*/*.json*")})
     runs = []
-    for path in filter(_is_run, folders):
+    for path in folders:
+        if not any((path / name).exists() for name in (SCORES, COMPARISONS, RUN)):
+            continue
         run = _read_run(path)
         again = "fit the ensemble" if run.about.get("family") == "ensemble" else "score the model"
         if run.by_choice and not run.comparisons:
@@ -341,34 +343,32 @@ def _interrupted(folder: Path, run: Run) -> bool:
     return known is not None and known != digest(folder / "scores.jsonl")
 
 
-def _is_run(folder: Path) -> bool:
-    return any((folder / name).exists() for name in (SCORES, COMPARISONS, RUN))
-
-
 def _read_run(folder: Path) -> Run:
-    path = folder / "scores.jsonl"
-    about = read_json(folder / "run.json") if (folder / "run.json").exists() else {}
-    check_about(folder / "run.json", about)
-    table = (
-        read_table([path], Score)
-        if path.exists()
-        else pd.DataFrame(columns=["association", "value"])
-    )
+    path, about_path = folder / SCORES, folder / RUN
+    about = read_json(about_path) if about_path.exists() else {}
+    check_about(about_path, about)
+    table = pd.DataFrame(columns=["association", "value", "asked"])
+    if path.exists():
+        table = read_table([path], Score)
     associations, values = table["association"].tolist(), table["value"].tolist()
     scores = dict(zip(associations, values, strict=True))
     if len(scores) < len(associations):
-        first: dict[str, float] = {}
         for name, value in zip(associations, values, strict=True):
-            if first.setdefault(name, value) != value:
+            if scores[name] != value:
                 raise CurationError(
                     f"{path}: two different scores for association {name}",
                     "remove this folder and score the model again",
                 )
     rule, _, variant = folder.name.partition("+")
-    digests = table["asked"].tolist() if "asked" in table else []
-    asked = {name: text for name, text in zip(associations, digests, strict=False) if text}
+    digests = zip(associations, table["asked"].tolist(), strict=True)
     return Run(
-        *(model_of(folder, about), rule, variant, scores, about, str(folder), asked),
+        model_of(folder, about),
+        rule,
+        variant,
+        scores,
+        about,
+        where=str(folder),
+        asked={name: text for name, text in digests if text},
         refused=_read_refused(folder / REJECTED),
         comparisons={} if scores else read_outcomes(folder / COMPARISONS),
     )
@@ -386,18 +386,15 @@ def digests(cats: Sequence[Cat], *, variant: str = "") -> dict[str, str]:
     """Digests of the texts that are scored, by association; none for an unknown variant."""
     if variant not in {"", *VARIANTS}:
         return {}
-    return {
-        question.association: question.digest
-        for cat in cats
-        for question in texts(cat, variant=variant)
-    }
+    asked = (question for cat in cats for question in texts(cat, variant=variant))
+    return {question.association: question.digest for question in asked}
 
 
-def cat_digests(cats: Sequence[Cat], *, variant: str = "") -> dict[str, str]:
-    """``asking.cat_digest`` of each CAT, by CAT; none for an unknown variant."""
-    if variant not in {"", *VARIANTS}:
-        return {}
-    return {cat.id: cat_digest(cat, variant=variant) for cat in cats}
+def _digests_now(run: Run, cats: Sequence[Cat]) -> dict[str, str]:
+    """The digests of the texts that a run was asked, as they are now: by CAT or by association."""
+    if run.by_choice and run.variant in {"", *VARIANTS}:
+        return {cat.id: cat_digest(cat, variant=run.variant) for cat in cats}
+    return digests(cats, variant=run.variant)
 
 
 def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[str, int]]:
@@ -419,8 +416,7 @@ def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[s
         if asked or run.refused:
             key = (run.variant, run.by_choice)
             if key not in now:
-                digests_of = cat_digests if run.by_choice else digests
-                now[key] = digests_of(cats, variant=run.variant)
+                now[key] = _digests_now(run, cats)
             today = now[key]
             stale = {a for a, digest in asked.items() if today.get(a, digest) != digest}
             if stale:

@@ -9,7 +9,6 @@ from curation.catsets.stereoset import tier_text
 from curation.records import Fields
 from curation.scores.flags import LATEX, marked, notes
 from curation.scores.groups import Comparison, Ranking
-from curation.scores.sizes import SIZES, size_text
 from curation.scores.terms import domain_and_target
 from curation.stats.metrics import ALL, BOTH, METRICS
 from curation.text.wording import amount
@@ -20,6 +19,7 @@ COLUMNS = (
     *("missing", "kind", "domain", "term", "figure", "value", "low", "high", "too_wide"),
     *("cats", "terms", "few_terms"),
 )
+SIZES = {"parameters": "parameters", "corpus_gb": "corpus, GB"}  # as tables head them
 
 
 def tidy(
@@ -464,3 +464,15 @@ def _some(cats: int, of: int) -> str:
 def suffix(report: Mapping[str, Any], kind: str = BOTH) -> str:
     """``conditions`` as the end of a title: each after a comma; or ""."""
     return "".join(f", {text}" for text in conditions(report, kind))
+
+
+def size_text(count: float | None) -> str:
+    """A number of parameters as tables show it.
+
+    >>> size_text(124_439_808), size_text(1_557_611_200), size_text(4100), size_text(None)
+    ('124M', '1.56B', '4.1K', '–')
+    """
+    if count is None:
+        return "–"
+    unit, letter = next(((u, x) for u, x in ((1e9, "B"), (1e6, "M")) if count >= u), (1e3, "K"))
+    return f"{count / unit:.3g}{letter}"

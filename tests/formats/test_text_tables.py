@@ -11,7 +11,7 @@ from curation.checks.lists import lists
 from curation.formats.predictions import read_predictions
 from curation.formats.rows import read_rows
 from curation.formats.tables import find_header, read_csv, read_json_lines
-from curation.scores.sizes import read_sizes
+from curation.scores.comparing import read_sizes
 from support import catsets
 from support.expected import fails
 

@@ -17,7 +17,7 @@ from curation.records import Cat, Item
 from curation.rounds import round_files
 from curation.rounds.platforms.web import arrivals
 from curation.rounds.platforms.web.store import Given, Store
-from curation.scores.incomplete import cats_digest
+from curation.scores.run_folder import cats_digest
 from support.cats import intra
 from support.commands import set_to
 from support.desk import Desk, Row, item_row, label_row, read_csv

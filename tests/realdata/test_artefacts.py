@@ -11,7 +11,7 @@ import pytest
 from curation.catsets.stereoset import read_cats
 from curation.formats.predictions import read_predictions
 from curation.records import KINDS, Cat, Kind
-from curation.scores.baselines import beyond_chance, measured
+from curation.scores.results import beyond_chance, measured_baselines
 from curation.stats.artefacts import Artefact, artefacts, length, negativity, unigram
 from curation.stats.metrics import comparisons, results
 from support.realdata import GENDER, REAL, RELIGION, development_set, needs
@@ -33,7 +33,7 @@ def cats() -> list[Cat]:
 @pytest.fixture(scope="module")
 def official(cats: list[Cat]) -> dict[str, dict[str, Any]]:
     rules = english(cats, "OverlapLM", "LongestLM")
-    return {one["model"]: one for one in measured(cats, rules, ties="official")}
+    return {one["model"]: one for one in measured_baselines(cats, rules, ties="official")}
 
 
 def figures(one: Mapping[str, Any], kind: Kind) -> tuple[float, float, float]:
@@ -94,7 +94,7 @@ def test_frequency_says_nothing_within_a_sentence_and_little_between(cats: list[
 def test_stereosets_dev_set_is_not_beyond_reproach(cats: list[Cat]) -> None:
     # The order of this file tells the gold label, so FirstLM and LastLM are no finding.
     own = [one for one in artefacts(cats, language="en") if one.name not in ("FirstLM", "LastLM")]
-    found = {one["model"]: one for one in measured(cats, own)}
+    found = {one["model"]: one for one in measured_baselines(cats, own)}
     told = {
         (model, far["kind"], far["figure"])
         for model, one in found.items()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from curation.records import KINDS, Cat
-from curation.scores.baselines import baselines, beyond_chance, measured
+from curation.scores.results import beyond_chance, expected_baselines, measured_baselines
 from curation.stats.artefacts import Artefact, Scores
 from support.boards import cat
 
@@ -28,7 +28,7 @@ def test_values_rule_and_reason_are_in_one_result() -> None:
         Artefact("LongestLM", "longer", scores(INTRA, 3, 2, 1)),
         Artefact("UnigramLM", "frequent", None, "no list"),
     ]
-    longest, unigram = measured(INTRA, rules)
+    longest, unigram = measured_baselines(INTRA, rules)
     # Every comparison is won: lms 100, ss 100, icat 100 · min(100, 0)/50 = 0.
     cell = longest["overall"]
     assert (cell["lms"], cell["ss"], cell["icat"]) == (100.0, 100.0, 0.0)
@@ -42,18 +42,18 @@ def test_values_rule_and_reason_are_in_one_result() -> None:
 
 def test_a_rule_for_one_kind_has_no_value_of_both() -> None:
     rule = Artefact("OverlapLM", "shares", scores(INTER, 3, 2, 1))
-    (found,) = measured(BOTH, [rule])
+    (found,) = measured_baselines(BOTH, [rule])
     assert list(found["kinds"]) == ["intersentence"]
     assert found["kinds"]["intersentence"]["overall"]["cats"] == 12
     assert found["overall"] is None
-    (alone,) = measured(INTER, [rule])
+    (alone,) = measured_baselines(INTER, [rule])
     assert alone["overall"]["cats"] == 12
 
 
 @pytest.mark.parametrize(("ties", "value"), [("half", 50.0), ("official", 0.0)])
 def test_lost_ties_are_counted_as_asked_and_judged_as_half_won(ties: Any, value: float) -> None:
     even = Artefact("SentimentLM", "negative", scores(INTRA, 0, 0, 0))
-    (found,) = measured(INTRA, [even], ties=ties)
+    (found,) = measured_baselines(INTRA, [even], ties=ties)
     assert (found["overall"]["lms"], found["overall"]["ss"]) == (value, value)
     # An ss of 0 is only because ties are lost, so the texts are not to blame.
     assert found["beyond_chance"] == []
@@ -63,7 +63,7 @@ def test_values_beyond_chance_are_listed_by_kind() -> None:
     # intra: both beat unrelated, lms 100; stereotype and anti tie, ss 50
     # inter: only anti beats unrelated, lms 50; ss 0
     both = {**scores(INTRA, 3, 3, 1), **scores(INTER, 1, 2, 1.5)}
-    (found,) = measured(BOTH, [Artefact("X", "-", both)])
+    (found,) = measured_baselines(BOTH, [Artefact("X", "-", both)])
     low = pytest.approx(100 * 12 / (12 + 2.201**2), rel=1e-4)
     high = pytest.approx(100 * 2.201**2 / (12 + 2.201**2), rel=1e-4)
     assert found["beyond_chance"] == [
@@ -78,7 +78,9 @@ def test_values_beyond_chance_are_listed_by_kind() -> None:
     [("LongestLM", ["lms", "ss"]), ("ShortestLM", ["lms"]), ("LastLM", ["lms"])],
 )
 def test_an_ss_that_mirrors_another_is_listed_once(rule: str, metrics: list[str]) -> None:
-    (found,) = measured(INTRA, [Artefact(rule, "-", scores(INTRA, 2, 3, 1))])  # lms 100, ss 0
+    (found,) = measured_baselines(
+        INTRA, [Artefact(rule, "-", scores(INTRA, 2, 3, 1))]
+    )  # lms 100, ss 0
     assert kinds_and_metrics(found["beyond_chance"]) == [("intrasentence", m) for m in metrics]
 
 
@@ -114,7 +116,7 @@ def test_kinds_come_in_their_order_and_may_be_missing() -> None:
 
 
 def test_no_cell_of_a_computed_baseline_has_an_interval_and_stereotypedlm_has_no_lms() -> None:
-    found = {one["model"]: one for one in baselines(BOTH)}
+    found = {one["model"]: one for one in expected_baselines(BOTH)}
     for one in found.values():
         pooled = [one["overall"], *one["domains"].values(), *one["terms"].values()]
         assert len(pooled) == 1 + 1 + 24

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from curation.records import KINDS, Cat
-from curation.scores.incomplete import again, cats_digest, common, missing_cats
+from curation.scores.boards import common, missing_cats
+from curation.scores.run_folder import again, cats_digest
 from curation.scores.runs import Run
 from support.boards import CATS, S, run
 from support.expected import fails

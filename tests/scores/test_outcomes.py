@@ -15,10 +15,17 @@ from curation.files import dump_json, dump_line
 from curation.records import GOLDS, PAIRS, Comparison
 from curation.scores import runs as module
 from curation.scores.asking import cat_digest, questions
-from curation.scores.boards import board, by_preferences, by_scores, comparisons, won
+from curation.scores.boards import (
+    board,
+    by_preferences,
+    by_scores,
+    common,
+    comparisons,
+    missing_cats,
+    won,
+)
 from curation.scores.compare import compare_group, run_results
 from curation.scores.groups import groups
-from curation.scores.incomplete import common, missing_cats
 from curation.scores.runs import Outcome, Run, by_ids, current, read_outcomes, read_runs
 from curation.stats.metrics import Ties, results
 from support.boards import cat

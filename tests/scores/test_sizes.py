@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from curation.files import shipped
+from curation.scores.compare import by_architecture, size_correlations, sizes_of
+from curation.scores.comparing import read_sizes
 from curation.scores.published import choose
-from curation.scores.sizes import by_architecture, read_sizes, size_correlations, sizes_of
 from support.expected import fails
 from support.written import beside
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from curation.scores.baselines import baselines
+from curation.scores.results import expected_baselines
 from curation.stats.metrics import comparisons, results
 from support.boards import Three, cat, run
 
@@ -76,7 +76,7 @@ def test_a_kind_without_cats_is_left_out_and_five_terms_are_enough() -> None:
 
 
 def test_baselines_are_computed() -> None:
-    ideal, stereotyped, random = baselines(CATS)
+    ideal, stereotyped, random = expected_baselines(CATS)
     figures = [(r["overall"]["lms"], r["overall"]["ss"], r["overall"]["icat"])
                for r in (ideal, stereotyped, random)]  # fmt: skip
     assert figures == [(100.0, 50.0, 100.0), (None, 100.0, 0.0), (50.0, 50.0, 50.0)]

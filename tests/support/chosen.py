@@ -10,7 +10,7 @@ from curation.models.rules import PROFILES
 from curation.records import GOLDS, PAIRS, Cat, Comparison, Rejection
 from curation.scores.asking import cat_digest
 from curation.scores.boards import comparisons
-from curation.scores.incomplete import scored_cats
+from curation.scores.run_folder import scored_cats
 from curation.scores.runs import Run, read_outcomes
 from curation.stats.metrics import results
 

@@ -31,7 +31,7 @@ from curation.terminal.options import (
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
-    from curation.scores.comparing import FittedEnsemble
+    from curation.scores.ensemble import FittedEnsemble
     from curation.scores.published import Printed
 
 
@@ -141,7 +141,7 @@ def ensemble(
         name: The name of the ensemble.
         seed: Seed of the search, with four members or more.
     """
-    from curation.scores.comparing import ensemble_splits, fit_ensemble
+    from curation.scores.ensemble import ensemble_splits, fit_ensemble
 
     if gold and not dev:
         raise CurationError("--gold needs --dev", "name the gold file to fit the weights on")

@@ -10,8 +10,7 @@ from curation.scores.answer_report import answers_row
 from curation.scores.answers import differs
 from curation.scores.flags import MARKS, flags_of, marked, notes
 from curation.scores.groups import Comparison, Difference, Means, ModelTerms, Power, Ranking
-from curation.scores.sizes import SIZES, size_text
-from curation.scores.tables import rule_text
+from curation.scores.tables import SIZES, rule_text, size_text
 from curation.scores.terms import most_and_least
 from curation.stats.metrics import BOTH, METRICS
 from curation.terminal import console

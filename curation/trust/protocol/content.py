@@ -40,7 +40,7 @@ from curation.trust.protocol.cases import (
 )
 from curation.trust.protocol.checks import Found, worst
 
-CLEAR_LMS = 60.0  # as in scores.baselines: a rule surely above it finds the meaningful
+CLEAR_LMS = 60.0  # as in scores.results: a rule surely above it finds the meaningful
 _SHOWN = 5  # pitfalls that a row names
 
 
@@ -81,7 +81,7 @@ def pitfalls(case: DatasetCase) -> Iterator[Found]:
 def artefacts(case: DatasetCase) -> Iterator[Found]:
     """Whether a rule without understanding reaches an lms or ss clearly beyond chance.
 
-    As in ``scores.baselines.beyond_chance``: an lms whose interval is above 60, or an ss whose
+    As in ``scores.results.beyond_chance``: an lms whose interval is above 60, or an ss whose
     interval does not contain 50. If a mirrored rule exists, an lms below 40 is as bad, because the
     mirrored rule then has one above 60. It passes if lms is surely not beyond 60 and ss is surely
     within the margin of 50, also if it is surely not exactly 50: a distance that is too small to
