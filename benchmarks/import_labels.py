@@ -22,7 +22,8 @@ from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import interpret
 from curation.rounds.answers.parsed import ParsedAnswer
-from curation.rounds.folding.fold import Folded, Rules, fold, lines
+from curation.rounds.fold import Folded, fold
+from curation.rounds.gate import Rules, lines
 from curation.text.rules import Caps
 
 PEOPLE = 60

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from curation.records import GOLD_COLUMNS, Answer, Item, Label, Rejection
 from curation.rounds.answers.rows import text_of, understood
-from curation.rounds.folding.gate import AnswerRow, LabelRow
+from curation.rounds.gate import AnswerRow, LabelRow
 from curation.text.item_form import filler
 from curation.text.rules import grouped, same_text
 from curation.text.times import moment

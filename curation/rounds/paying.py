@@ -24,7 +24,7 @@ from curation.text.rules import grouped, stable_id
 from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
-    from curation.rounds.folding.fold import Folded
+    from curation.rounds.fold import Folded
 
 HEADS = ("person", "standing", "code")
 SUMS = ("accepted", "minutes", "timed", "amount", "currency", "refused", "amount_refused")

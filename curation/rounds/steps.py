@@ -44,7 +44,7 @@ from curation.text.wording import amount
 from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
-    from curation.rounds.folding.fold import Folded
+    from curation.rounds.fold import Folded
 
 
 @step(
@@ -110,7 +110,7 @@ def describe_pitfalls(pitfalls: Sequence[Pitfall], round: str, items: int) -> st
 )
 def answers(campaign: Campaign, out: Out) -> dict[str, int]:
     """Fold the raw answers of all rounds into items, labels, reviews and rejections."""
-    from curation.rounds.folding import fold as stage
+    from curation.rounds.gate import lines
 
     rounds = campaign.round_names()
     planned = campaign[PLANS]
@@ -119,11 +119,11 @@ def answers(campaign: Campaign, out: Out) -> dict[str, int]:
         items = (item for item in folded.items if item.round == round)
         out.records(f"{round}/items.jsonl", items, private=True)
         labels = (row for row in folded.labels if row.round == round)
-        out.lines(f"{round}/labels.jsonl", stage.lines(labels))
+        out.lines(f"{round}/labels.jsonl", lines(labels))
         rejected = folded.rejections.get(round, [])
         out.records(f"{round}/rejected.jsonl", rejected, private=True)
         if round in planned:
-            out.lines(f"{round}/answers.jsonl", stage.lines(folded.answers.get(round, [])))
+            out.lines(f"{round}/answers.jsonl", lines(folded.answers.get(round, [])))
             out.records(f"{round}/flags.jsonl", (f for f in folded.flags if f.round == round))
         if round in planned and planned[round].kind == "review":
             reviews = (r for r in folded.reviews if r.round == round)
@@ -162,7 +162,8 @@ def folded_answers(
     """
     from curation.checks import content
     from curation.rounds.answers.interpret import interpret
-    from curation.rounds.folding import fold as stage
+    from curation.rounds.fold import fold
+    from curation.rounds.gate import Rules
 
     rounds, settings = campaign.round_names(), campaign.settings
     total = sum(count_lines(path) for path in campaign[RAW])
@@ -193,7 +194,7 @@ def folded_answers(
 
     corrections = [*campaign.corrections, *more]
     patterns = content.meta_patterns(settings.campaign.language)
-    rules = stage.Rules(
+    rules = Rules(
         domains=tuple(settings.domains),
         terms=terms.term_ids(campaign.terms.values()),
         near=partial(content.near, likeness=settings.rounds.near),
@@ -206,7 +207,7 @@ def folded_answers(
     )
     pseudonym = people.pseudonyms(campaign[KEY])
     with reporter.tracked("reading answers", total) as advance:
-        folded = stage.fold(parsed_answers(), rules, pseudonym)
+        folded = fold(parsed_answers(), rules, pseudonym)
     return folded, seen.total()
 
 

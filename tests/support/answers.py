@@ -10,7 +10,7 @@ from curation.records import Event, RoundKind, Task
 from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import NO_TASKS, interpret
 from curation.rounds.answers.parsed import ParsedAnswer
-from curation.rounds.folding.fold import Folded
+from curation.rounds.fold import Folded
 from curation.text.rules import stable_id
 
 Row = dict[str, Any]

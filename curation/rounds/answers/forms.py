@@ -7,7 +7,7 @@ is the label of the association that the task showed second.
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import permutations
@@ -56,8 +56,8 @@ from curation.rounds.answers.rows import (
     unread,
     whole_sentence,
 )
-from curation.text.item_form import BLANK, read_blank
-from curation.text.rules import stable_id
+from curation.text.item_form import BLANK, attribute, flaws, read_blank
+from curation.text.rules import same_text, stable_id
 from curation.text.times import read_time
 
 LABELS = ("label_1", "label_2", "label_3")
@@ -395,6 +395,33 @@ def _neutral(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Word
         seconds=seconds_of(row),
         **frame,
     )
+
+
+def neutral_flaw(
+    kind: Kind,
+    context: str,
+    three: Sequence[str],
+    text: str,
+    meta: Callable[[str], str | None] | None,
+) -> tuple[str, str] | None:
+    """What is wrong with a neutral association: the reason code and a sentence, or None.
+
+    Args:
+        kind: the kind of the item.
+        context: its context.
+        three: its associations as whole sentences.
+        text: the neutral association as a whole sentence.
+        meta: gives the phrase which shows that a text is about the task, or None.
+    """
+    form = {"name_target": False, "blank_alone": False}  # the context is somebody else's
+    for each in flaws(kind, (), context, [text], **form):
+        if each.at is not None:
+            return each.code, each.detail
+    if same_text(text) in map(same_text, three):
+        return "same_text_twice", f"{text!r} is already an association of the item"
+    words = text[slice(*attribute(context, text))] or text
+    phrase = meta(words) if meta else None
+    return ("meta_text", f"{phrase!r} in {words!r}") if phrase else None
 
 
 def _review(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words) -> Reviewed:

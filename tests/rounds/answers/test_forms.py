@@ -17,7 +17,8 @@ from curation.rounds.answers.forms import is_untouched
 from curation.rounds.answers.interpret import interpret, named, person_of
 from curation.rounds.answers.parsed import Given, ParsedAnswer, Refused, Reviewed
 from curation.rounds.answers.rows import file_row
-from curation.rounds.folding.fold import Folded, Rules, fold, lines
+from curation.rounds.fold import Folded, fold
+from curation.rounds.gate import Rules, lines
 from curation.text.rules import WORK, Caps
 from support import answers
 from support.answers import TERMS, Row, Said, Source, archived, codes, cut

@@ -10,7 +10,8 @@ from curation.records import Item, RoundKind, Task
 from curation.rounds import pages, people
 from curation.rounds.answers.interpret import interpret, named
 from curation.rounds.answers.rows import file_row
-from curation.rounds.folding.fold import Folded, Rules, fold
+from curation.rounds.fold import Folded, fold
+from curation.rounds.gate import Rules
 from curation.text.item_form import read_blank, show_blank
 from curation.text.rules import stable_id
 from support.answers import Row, Source, say

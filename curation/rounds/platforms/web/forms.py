@@ -23,10 +23,9 @@ from curation.checks.surface import Finding, ItemTexts
 from curation.formats.table_words import OTHER
 from curation.records import FLAGS, GOLD_COLUMNS, GOLDS, KINDS, Kind, RoundKind
 from curation.rounds import pages
-from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED
+from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED, neutral_flaw
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import whole_sentence
-from curation.rounds.folding import neutral
 from curation.rounds.platforms.web.store import Past, Plan, Store, WebTask
 from curation.rounds.training import BETWEEN, KEEPS_RULES, values_of
 from curation.text.item_form import BLANK, fill, flaws, read_blank
@@ -286,7 +285,7 @@ class Checker(NamedTuple):
             text = whole_sentence(context, str(task.data["target"]), text)
         three = [str(task.data[f"text_{n}"]) for n in (1, 2, 3)]
         meta = partial(content.meta_text, patterns=patterns)
-        if flaw := neutral.flaw(kind, context, three, text, meta):
+        if flaw := neutral_flaw(kind, context, three, text, meta):
             yield self._problem("neutral", flaw[0])
 
     def _is_near(self, task: WebTask, context: str, sentences: Mapping[str, str]) -> bool:

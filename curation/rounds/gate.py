@@ -86,6 +86,10 @@ class Gate:
         self.reasons: dict[str, str] = {}
         self.rejections: dict[str, list[Rejection]] = defaultdict(list)
         self._pseudonym = pseudonym
+        self._least: dict[Work, float] = {
+            "write": rules.write_seconds,
+            "label": rules.label_seconds,
+        }
         self._answered: set[tuple[str, str, str]] = set()
         self._by_person: Counter[tuple[str, str]] = Counter()
         self._by_term: Counter[tuple[str, str, str]] = Counter()
@@ -109,20 +113,13 @@ class Gate:
                 return "second_answer", f"{who} had answered task {task.id}"
         if round not in rules.accept_times and (problem := self._wrong_time(round, answer)):
             return "time_impossible", problem
-        kind = type(answer)
-        least = (
-            rules.write_seconds
-            if kind is Written
-            else rules.label_seconds
-            if kind is Given
-            else 0.0
-        )
-        if least:
+        work = _work(answer)
+        if least := self._least.get(work):
             seconds = seconds_taken(answer)
             if seconds is not None and seconds < least:
                 return "too_fast", f"{seconds:g} seconds, and {least:g} are the least"
         if task is not None:
-            cap, on_term = rules.caps.get(_work(answer), Caps())
+            cap, on_term = rules.caps.get(work, Caps())
             if cap and self._by_person[round, who] >= cap:
                 given = amount(cap, "answer")
                 return "over_person_cap", f"{who} had given {given} in round {round}"

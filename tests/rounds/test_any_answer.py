@@ -12,13 +12,13 @@ from pydantic import TypeAdapter
 
 from curation.files import dump_line
 from curation.records import Label, RoundKind, Shown, Task
+from curation.rounds import items as item_stage
 from curation.rounds.answers import interpret as reading
 from curation.rounds.answers.archive import Sent, deliver
 from curation.rounds.answers.interpret import interpret, named
 from curation.rounds.answers.parsed import ParsedAnswer
-from curation.rounds.folding import items as item_stage
-from curation.rounds.folding import labels as label_stage
-from curation.rounds.folding.fold import Folded, Rules, fold, lines
+from curation.rounds.fold import Folded, fold
+from curation.rounds.gate import Rules, lines
 from curation.rounds.people import pseudonyms
 from support import answers
 from support.answers import Row, Source
@@ -113,7 +113,7 @@ UNFORESEEN = [
         (reading, "read", "stereoset", {"kind": "intrasentence", "item": {"id": "p"}}),
         (item_stage, "check_item", "answers", ITEM),
         (item_stage, "_known", "answers", ITEM),
-        (label_stage, "LabelRow", "answers", MARK),
+        (item_stage, "LabelRow", "answers", MARK),
     ],
 )
 def test_an_unforeseen_failure_refuses_its_answer_alone(

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from curation.records import Shown, Task, Typing
-from curation.rounds.folding.fold import Folded, Rules, fold
+from curation.rounds.fold import Folded, fold
+from curation.rounds.gate import Rules
 from support.answers import TERMS, Row, archived, say
 
 COUNTS = {"keys": 5, "pasted": 0, "left": 1, "seconds": 2.5}

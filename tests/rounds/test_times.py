@@ -7,7 +7,8 @@ import pytest
 from curation.records import Task
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.interpret import interpret
-from curation.rounds.folding.fold import Folded, Rules, fold
+from curation.rounds.fold import Folded, fold
+from curation.rounds.gate import Rules
 from support.answers import TERMS, WORDS, Row, written
 
 OPENED = "2026-03-01T12:00:00.000Z"

@@ -40,14 +40,10 @@ from curation.rounds.answers.parsed import (
     Written,
     unexpected,
 )
-from curation.rounds.folding.gate import AnswerRow, Gate, LabelRow, Rules, lines, newest
-from curation.rounds.folding.items import fold_items
-from curation.rounds.folding.labels import fold_labels
-from curation.rounds.folding.neutral import fold_neutral, is_neutral
+from curation.rounds.gate import AnswerRow, Gate, LabelRow, Rules, newest
+from curation.rounds.items import fold_items, fold_labels, fold_neutral, is_neutral
 from curation.text.rules import same_text, stable_id
 from curation.work.engine import uncollected
-
-__all__ = ["AnswerRow", "Folded", "LabelRow", "Rules", "fold", "lines"]
 
 
 class Folded(NamedTuple):

@@ -13,7 +13,8 @@ from curation.records import Correction
 from curation.rounds import people
 from curation.rounds.answers.interpret import labels as published_labels
 from curation.rounds.answers.parsed import ParsedAnswer, Written
-from curation.rounds.folding.fold import Folded, Rules, fold
+from curation.rounds.fold import Folded, fold
+from curation.rounds.gate import Rules
 from support.answers import TERMS, Row, archived, codes, cut, label, say, written
 
 DOMAINS = ("profession", "race")

@@ -1,1 +1,0 @@
-"""From raw answers to items and labels."""
