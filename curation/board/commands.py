@@ -20,7 +20,6 @@ from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.records import Fields
 from curation.terminal import console
-from curation.terminal.asking import confirm
 from curation.terminal.model_options import NO_OPTIONS, ModelOptions, model_spec, named_model
 from curation.terminal.options import (
     Json,
@@ -281,7 +280,7 @@ def rotate(
     from curation.board.opening import says
 
     def agree(version: str) -> None:
-        confirm(says("confirm", closed=version), yes=yes)
+        console.confirm(says("confirm", closed=version), yes=yes)
 
     with locked(campaign) as opened:
         day = rotates and rotates.date()

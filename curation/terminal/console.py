@@ -1,12 +1,13 @@
-"""What users see: tables, progress, warnings, errors. Colour only on a terminal."""
+"""What users see: tables, progress, warnings, errors, questions. Colour only on a terminal."""
 
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import typer
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
@@ -26,9 +27,13 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from curation.files import dump_json
+from curation.files import CurationError, dump_json
 from curation.text.addresses import hide_secrets
 from curation.text.characters import inert
+
+if TYPE_CHECKING:
+    from curation.models.train.settings import Progress as Trained
+    from curation.models.train.settings import Tell
 
 # A pipe has no width of its own, so tables are not cut there.
 _PIPE = 160
@@ -82,6 +87,22 @@ def fail(problem: str, fix: str = "") -> None:
     err.print(f"error: {inert(hide_secrets(problem))}", style="red", markup=False)
     if fix:
         err.print(f"fix:   {inert(hide_secrets(fix))}", markup=False)
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask whether to go on; without a yes, the command ends.
+
+    Raises:
+        CurationError: nobody can answer, because standard input is not a terminal.
+        typer.Exit: the answer is no.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise CurationError("this command asks before it changes anything", "add --yes in scripts")
+    if not typer.confirm(question, err=True):
+        say("nothing was changed")
+        raise typer.Exit(1)
 
 
 @contextmanager
@@ -262,6 +283,41 @@ def stages() -> Iterator[Callable[[str, int, int], None]]:
             progress.update(tasks[stage], completed=done, total=total)
 
         yield tell
+
+
+_LINES = 50  # lines about the loss in the whole training
+
+
+@contextmanager
+def training(epochs: int) -> "Iterator[Tell]":
+    """A bar and lines about a training with this many epochs, which needs the extra ``models``."""
+    losses: list[float] = []
+    try:
+        with counted("training") as bar:
+
+            def tell(progress: "Trained") -> None:
+                done = f"step {progress.step} of {progress.steps}"
+                if progress.accuracy is not None:
+                    note(
+                        f"epoch {progress.epoch} of {epochs}: loss {progress.loss:.4f}, "
+                        f"held-out accuracy {progress.accuracy:.1f} %"
+                    )
+                elif progress.loss is None:
+                    bar.begin(progress.step, progress.steps)
+                    if progress.step:
+                        note(f"continues at {done}")
+                else:
+                    bar.advance()
+                    losses.append(progress.loss)
+                    if progress.step % max(progress.steps // _LINES, 1) == 0:
+                        note(f"{done}: loss {sum(losses) / len(losses):.4f}")
+                        losses.clear()
+
+            yield tell
+    except ImportError as error:
+        raise CurationError(
+            f"models cannot be trained: {error}", "pip install 'curation[models]'"
+        ) from None
 
 
 def _progress(*amount: ProgressColumn) -> Progress:

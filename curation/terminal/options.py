@@ -26,6 +26,8 @@ Options:
     workers: Number of processes, each with its own copy of the model; default: 1, or with Ray as
         many as the cluster allows.
     round (ROUND): The round; optional if only one is open.
+    out (DIR): Folder for the trained model.
+    restart: Delete what an earlier run left in DIR, and start again.
     to (DIR): The folder to write to; default: tasks/ in the campaign.
     format: xlsx: workbooks in the campaign's language, with lists to choose from. csv: tables with
         canonical names, for programs and platforms.

@@ -10,7 +10,7 @@ import typer
 
 from curation.records import Item, Rejection
 from curation.rounds.platforms.web.store import Store
-from curation.terminal.asking import confirm
+from curation.terminal.console import confirm
 from curation.text.rules import stable_id
 from support.desk import Desk, item_row, label_row, write_csv
 

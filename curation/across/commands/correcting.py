@@ -15,7 +15,6 @@ from curation.records import VALUES
 from curation.rounds import round_files, running
 from curation.rounds.progress import ItemFacts
 from curation.terminal import console
-from curation.terminal.asking import confirm
 from curation.terminal.options import Json, Where, locked
 from curation.text.wording import amount
 
@@ -96,7 +95,7 @@ def correct(
     def agree(planned: Planned) -> None:
         if not as_json:
             _show(planned)
-        confirm("Correct it?", yes=yes)
+        console.confirm("Correct it?", yes=yes)
 
     with locked(campaign) as opened:
         done = correct_item(

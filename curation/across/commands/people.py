@@ -12,7 +12,6 @@ from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.release.versions import Held
 from curation.terminal import console
-from curation.terminal.asking import confirm
 from curation.terminal.options import Json, Where
 from curation.text.wording import amount
 
@@ -92,7 +91,7 @@ def _decide(
     def agree(foreseen: Foreseen) -> None:
         if not yes:
             _warn(foreseen, action, releases=releases)
-            confirm("Withdraw this person for good?", yes=yes)
+            console.confirm("Withdraw this person for good?", yes=yes)
 
     campaign = open_campaign(root)
     with campaign.lock():

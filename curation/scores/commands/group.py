@@ -13,7 +13,7 @@ from curation.files import CurationError
 from curation.records import Fields, Kind, SplitName
 from curation.scores.commands import models as scoring
 from curation.scores.flags import marked
-from curation.terminal import console, training
+from curation.terminal import console
 from curation.terminal.options import (
     Count,
     JsonFile,
@@ -489,7 +489,7 @@ def baselines(
 app.command("models")(scoring.models)
 app.command("rules")(scoring.rules)
 app.command("prompts")(scoring.prompts)
-app.command("train-nsp")(training.train_nsp)
+app.command("train-nsp")(scoring.train_nsp)
 app.command("compare")(compare)
 app.command("ensemble")(ensemble)
 app.command("published")(published)

@@ -1,4 +1,4 @@
-"""``curation scores models``: run language models over the CATs."""
+"""``curation scores models``: run language models over the CATs; train heads for them."""
 
 import errno
 from collections import Counter
@@ -18,6 +18,7 @@ from curation.files import CurationError, read_text
 from curation.models.chat import ChatSpec, Prices, read_prompts
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.models.scoring import ModelSpec
+from curation.models.train.settings import PAPER, NextSentenceSettings
 from curation.records import Cat, Fields
 from curation.scores.asking import BYTES, MESSAGE, Plan
 from curation.terminal import console
@@ -369,3 +370,49 @@ def rules() -> None:
     heads = ["profile", "models", "intrasentence", "intersentence"]
     console.table("Rules of the profiles, by family of models", heads, by_profile)
     console.say("For the full definitions see docs/scores.md and curation/models/rules.py")
+
+
+def train_nsp(
+    *,
+    corpus: list[Path],
+    out: Path,
+    running_text: bool = False,
+    field: str = "text",
+    settings: NextSentenceSettings,
+    restart: bool = False,
+) -> None:
+    """Train a next-sentence head, and the model below it, for the rule nsp.
+
+    The defaults of length, batch, learning rate and epochs are the paper's values. If the
+    command was stopped, run it again: it continues from the last checkpoint. Afterwards, use the
+    folder of --out as MODEL in «curation scores models».
+
+    Options:
+        corpus (FILE|DIR): Articles: .txt (a sentence per line, an empty line between articles),
+            .jsonl ({"text": …} or {"sentences": […]}), both also as .gz or .bz2, .parquet, or a
+            folder with such files or with WikiExtractor's output (AA/wiki_00 …). Repeatable.
+        running_text: Lines of .txt are running text: split them into sentences.
+        field: Name of the field with the text in .jsonl and .parquet.
+    """
+    from curation.models.train.corpus import read_corpus
+
+    with console.stages() as tell_read:
+        articles = read_corpus(
+            corpus,
+            running=running_text,
+            field=field,
+            tell=lambda done, total: tell_read("reading", done, total),
+        )
+    console.note(
+        f"{amount(articles.articles, 'article')}, {amount(articles.sentences, 'sentence')}; left "
+        f"out: {amount(articles.single, 'article')} with fewer than two sentences, "
+        f"{articles.repeated} repeated articles"
+    )
+    with console.training(settings.epochs) as tell:
+        from curation.models.train.next_sentence import train
+
+        report = train(settings, articles, out, restart=restart, tell=tell)
+    console.say(
+        f"held-out accuracy {report['held_out_accuracy']:.1f} % on {report['pairs_held_out']} "
+        f"pairs (the paper's heads: {PAPER[0]} to {PAPER[1]} %); the trained model is in {out}"
+    )
