@@ -202,7 +202,7 @@ def test_the_rule_sees_imports_that_are_not_allowed() -> None:
     assert not allowed("curation.rounds.fold", "curation.http")
     assert not allowed("curation.terms.wikidata", "requests")
     assert not allowed("curation.across.serving", "uvicorn")
-    assert not allowed("curation.across.commands.serving", "starlette.applications")
+    assert not allowed("curation.across.commands", "starlette.applications")
     assert allowed("curation.terms.wikidata", "curation.http")
     assert allowed("curation.models.causal", "torch.nn")
     assert allowed("curation.decisions.commands", "curation.decisions.steps")
@@ -318,7 +318,7 @@ def test_the_rule_sees_comparisons_of_names() -> None:
 MAY_ASK = {
     "curation.rounds.round_status": "options of a new round",
     "curation.rounds.running": "the command that opens a round",
-    "curation.across.commands.serving": "which server to start",
+    "curation.across.commands": "which server to start",
     "curation.rounds.answers.forms": "raw answers",
     "curation.rounds.answers.interpret": "raw answers",
     "curation.rounds.asking_again": "raw answers",

@@ -1,19 +1,21 @@
-"""What a board says about itself: ``board.toml``, which its owner edits, and its test sets."""
+"""What a board says about itself: ``board.toml``, its test sets, and texts for its owner."""
 
 from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError
 
 from curation.board.log import Hash
 from curation.campaign.settings import Hide, Version
 from curation.files import CurationError, read_text
-from curation.formats.toml_files import line_of, read_toml
+from curation.formats.toml_files import line_of, read_toml, shipped_table
 from curation.models.rules import PROFILES
 from curation.records import Fields, Kind, Line, Record
 
 SETTINGS = "board.toml"
+TEMPLATES = Path(__file__).parent / "templates"
+_TEXTS = shipped_table("board", "owner.toml")
 _FIX = "see docs/board.md for the settings"
 _PLAIN = {  # errors in other words than pydantic's
     "extra_forbidden": "no such setting",
@@ -123,3 +125,13 @@ def checked(content: Fields, path: Path | None = None) -> BoardSettings:
         where = f"{path}{line_of(read_text(path), keys, depth=0)}, " if path else ""
         message = _PLAIN.get(first["type"], first["msg"].removeprefix("Value error, "))
         raise CurationError(f"{where}{'.'.join(keys)[:100]}: {message}", _FIX) from None
+
+
+def says(name: str, **values: Any) -> str:
+    """A text of ``data/board/owner.toml`` with these values."""
+    return str(_TEXTS["says"][name]).format(**values)
+
+
+def refused(code: str, **values: Any) -> CurationError:
+    """An error of ``data/board/owner.toml`` with these values."""
+    return CurationError(*(text.format(**values) for text in _TEXTS["refused"][code]))

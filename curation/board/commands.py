@@ -13,8 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
-from curation.board import building
-from curation.board.folder import open_board
+from curation.board.about import says
+from curation.board.folder import board_of, open_board
 from curation.board.log import NONE
 from curation.campaign.store import open_campaign
 from curation.files import CurationError
@@ -77,7 +77,6 @@ def create(
         release (VERSION): The built version whose test set is opened.
     """
     from curation.board.creating import create
-    from curation.board.opening import says
 
     given = {name: value for name, value in vars(settings).items() if value}
     given |= {"profiles": given.pop("profile")} if settings.profile else {}
@@ -161,8 +160,7 @@ def check(files: list[Path], board: Path | None = None, proposal: bool = False) 
         proposal: The files are all paths that a proposal changes. Also refuse every path that is
             not a new file in submissions/, for checks of a forge.
     """
-    from curation.board.checking import check_files
-    from curation.board.folder import board_of
+    from curation.board.submitting import check_files
 
     found = check_files(board_of(board, files[0]), list(map(str, files)), proposal=proposal)
     for name, errors in found.items():
@@ -229,9 +227,7 @@ def recheck(
         model (MODEL): The model of the row. Use MODEL=FOLDER to name a local copy.
         again: Draw a new sample.
     """
-    from curation.board.opening import says
-    from curation.board.rechecking import recheck
-    from curation.board.sample import PRECISIONS
+    from curation.board.rechecking import PRECISIONS, recheck
 
     if (named := named_model(model)).chat:
         raise CurationError(f"{model}: a chat model has no scores of associations", "omit chat:")
@@ -255,7 +251,9 @@ def build(board: Path = Path()) -> None:
     They are computed from results/log.jsonl, so the same log gives the same pages. The page is
     index.html, which any static host can show.
     """
-    console.say(str(building.build(open_board(board))))
+    from curation.board.building import build as build_pages
+
+    console.say(str(build_pages(open_board(board))))
 
 
 @app.command()
@@ -277,7 +275,6 @@ def rotate(
         yes: Do not ask.
     """
     from curation.board import creating
-    from curation.board.opening import says
 
     def agree(version: str) -> None:
         console.confirm(says("confirm", closed=version), yes=yes)

@@ -1,25 +1,38 @@
 """Make a board from a release with a hidden test set; close its test set and open the next one."""
 
 import os
+import re
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from curation.board import opening
-from curation.board.about import SETTINGS, Baseline, BoardSettings, SetFacts, checked
+from curation.board.about import (
+    SETTINGS,
+    TEMPLATES,
+    Baseline,
+    BoardSettings,
+    SetFacts,
+    checked,
+    refused,
+)
 from curation.board.folder import CATS, FACTS, Board, keep_head, open_board, owner_folder
 from curation.board.log import Closed, Opened, Scored, chained
-from curation.board.opening import refused
 from curation.campaign.manifest import file_names, write_folder
 from curation.campaign.store import Campaign
-from curation.campaign.versions import ANONYMOUS, REVEALED, BuiltVersion, History, texts_of
+from curation.campaign.versions import (
+    ANONYMOUS,
+    REVEALED,
+    BuiltVersion,
+    History,
+    texts_of,
+)
 from curation.files import digest, dump_json, read_bytes, read_text, refuse_links, sweep, writing
-from curation.formats.toml_files import with_setting, write_form
+from curation.formats.toml_files import toml_value, with_setting, write_form
 from curation.records import KINDS
 from curation.release.hiding import board_rows, nearly_the_same
 from curation.release.revealing import check_sums, proved_golds, reveal
@@ -27,6 +40,11 @@ from curation.released import facts as release
 from curation.released import numbers
 from curation.released.contents import SEALED, SUMS, flat_path
 from curation.text.times import now
+
+CHECK, README = ".github/workflows/check.yml", "README.md"
+_WHEEL = re.compile(
+    r"https://[\w.:-]+/([\w.~%+@!=:-]+/)*curation-[\w.+-]+\.whl#sha256=[0-9a-f]{64}", re.ASCII
+)
 
 
 def today() -> date:
@@ -58,7 +76,7 @@ def create(campaign: Campaign, root: Path, version: str, *, wheel: str = "", **g
     facts, content = new_set(campaign, version)
     settings = _settings(campaign, facts, given)
     start = {f"sets/{version}/{name}": data for name, data in content.items()}
-    start |= dict(opening.files(settings, facts, wheel=wheel))
+    start |= dict(_start_files(settings, facts, wheel=wheel))
     start |= {"results/log.jsonl": chained([], [_opened(facts)])[0], "submissions/.gitkeep": b""}
     owner = campaign.folder("boards") / settings.id
     owner.mkdir(parents=True, mode=0o700)
@@ -83,6 +101,37 @@ def _settings(campaign: Campaign, facts: SetFacts, given: Mapping[str, Any]) -> 
 def _check_days(settings: BoardSettings) -> None:
     if not today() < settings.rotates <= settings.expires:
         raise refused("days", rotates=settings.rotates, expires=settings.expires)
+
+
+def _start_files(
+    settings: BoardSettings, facts: SetFacts, *, wheel: str = ""
+) -> Iterator[tuple[str, bytes]]:
+    """Settings, README, the check for a forge, what git leaves out: path and content of each.
+
+    Args:
+        settings: of the board.
+        facts: of its test set.
+        wheel: address and sha256 of the wheel of curation that the check installs; without it, the
+            check fails and says so.
+
+    Raises:
+        CurationError: ``wheel`` is not one.
+    """
+    if wheel and not _WHEEL.fullmatch(wheel):
+        raise refused("wheel", wheel=wheel)
+    yield SETTINGS, _rendered(SETTINGS, settings, facts)
+    yield README, _rendered(README, settings, facts)
+    source = f'CURATION: "curation @ {wheel}"' if wheel else 'CURATION: ""'
+    yield CHECK, read_bytes(TEMPLATES / "check.yml").replace(b'CURATION: ""', source.encode())
+    yield ".gitignore", b"/scores/\n.*.tmp\n"  # scores of submitters, files of killed commands
+
+
+def _rendered(name: str, settings: BoardSettings, facts: SetFacts) -> bytes:
+    """A file from its template. The README depends on whether the test set is sealed."""
+    from curation.pages.report import environment
+
+    template = environment(TEMPLATES).get_template(f"{name}.jinja")
+    return f"{template.render(settings=settings, facts=facts, toml=toml_value)}\n".encode()
 
 
 # --- test sets ----------------------------------------------------------------------------------
@@ -249,8 +298,8 @@ def _close(board: Board, campaign: Campaign, scores: Mapping[str, bytes]) -> Non
 
 def _open(board: Board, facts: SetFacts, content: Mapping[str, bytes]) -> None:
     """Write the folder of a test set, adapt the README to its kind, and say so in the log."""
-    path, last = board.root / opening.README, board.test_set([*board.opened()][-1]).facts
-    old, new = (opening.rendered(opening.README, board.settings, each) for each in (last, facts))
+    path, last = board.root / README, board.test_set([*board.opened()][-1]).facts
+    old, new = (_rendered(README, board.settings, each) for each in (last, facts))
     _put(board, facts.version, content)
     if digest(path) == sha256(old).hexdigest():  # the owner has not changed it
         with writing(path) as file:

@@ -5,17 +5,17 @@ later ones. The sha256 of the last line is the *head*: if you keep it, you can c
 log still begins in the same way.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, ValidationError
 
-from curation.campaign.settings import Version
+from curation.campaign.settings import Hide, Version
 from curation.files import CurationError, dump_line, read_bytes
-from curation.records import Kind, Record
+from curation.records import Cat, Kind, Record
 
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Day = Annotated[str, AfterValidator(lambda day: str(date.fromisoformat(day)))]
@@ -199,3 +199,41 @@ def chained(lines: Sequence[bytes], entries: Iterable[Entry]) -> list[bytes]:
     for entry in entries:
         made.append(dump_line(entry.model_copy(update={"previous": head(made)})))
     return made
+
+
+_DECIMALS = 1  # of values about hidden labels
+
+
+def values(cats: Sequence[Cat], scores: Mapping[str, float], *, hide: Hide) -> Values:
+    """What a row shows of a model's scores.
+
+    Args:
+        cats: all CATs of the test set, with their gold labels.
+        scores: by association; a higher score means likelier.
+        hide: with «labels», only what releases show of such a test set: overall values, rounded to
+            one decimal. With «all», also those of kinds and domains, in full.
+
+    Raises:
+        KeyError: an association has no score.
+    """
+    from curation.stats.metrics import comparisons, results
+
+    return of_results(results(comparisons(cats, scores), model=""), hide=hide)
+
+
+def of_results(result: Mapping[str, Any], *, hide: Hide) -> Values:
+    """What a row shows of ``metrics.results``, whose ``overall`` is not None; see ``values``."""
+    if hide == "labels":
+        return Values(overall=_cell(result["overall"], _DECIMALS), kinds={}, domains={})
+    kinds = {kind: _cell(part["overall"]) for kind, part in result["kinds"].items()}
+    domains = {name: _cell(cell) for name, cell in result["domains"].items()}
+    return Values(overall=_cell(result["overall"]), kinds=kinds, domains=domains)
+
+
+def _cell(cell: Mapping[str, Any], digits: int | None = None) -> Cell:
+    def shown(value: Any) -> Any:
+        if isinstance(value, list):
+            return tuple(map(shown, value))
+        return value if digits is None or not isinstance(value, float) else round(value, digits)
+
+    return Cell(**{name: shown(cell[name]) for name in Cell.model_fields})

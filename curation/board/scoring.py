@@ -13,13 +13,26 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from curation.board.checking import association_ids
 from curation.board.folder import Board, keep_head, owner_folder
-from curation.board.log import NONE, Entry, Refused, Scored, Values, Waits, rows_of
+from curation.board.log import (
+    NONE,
+    Entry,
+    Refused,
+    Scored,
+    Values,
+    Waits,
+    of_results,
+    rows_of,
+    values,
+)
 from curation.board.submission import Submission, SubmissionError, problems, read_file
-from curation.board.values import of_results, values
+from curation.board.submitting import association_ids
 from curation.campaign.store import Campaign
-from curation.campaign.versions import LEDGER, History, gold_file
+from curation.campaign.versions import (
+    LEDGER,
+    History,
+    gold_file,
+)
 from curation.catsets.stereoset import read_cats
 from curation.files import CurationError, dump_line, read_bytes, sweep, writing
 from curation.models.rules import PROFILES

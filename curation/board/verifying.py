@@ -13,10 +13,9 @@ import pandas as pd
 
 from curation.board.building import pages
 from curation.board.folder import FACTS, Board, TestSet
-from curation.board.log import NONE, Closed, Opened, Rechecked, Scored, each_entry
-from curation.board.sample import size
+from curation.board.log import NONE, Closed, Opened, Rechecked, Scored, each_entry, of_results
+from curation.board.rechecking import size
 from curation.board.submission import read_file, read_submission
-from curation.board.values import of_results
 from curation.campaign.manifest import file_names, is_inside
 from curation.catsets.stereoset import read_cats
 from curation.files import CurationError, digest, read_bytes, read_records, read_text

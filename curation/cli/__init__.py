@@ -37,7 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "drop, rename, add.",
     ),
     "rounds": (
-        "curation.cli.rounds",
+        "curation.across.commands",
         "Collect answers in rounds: people review terms, write items and label them. Rounds run "
         "on our own pages, on Label Studio, or on any platform that imports and exports tables. "
         "See docs/rounds.md.",

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from curation.across import serving
-from curation.across.commands.people import exclude, withdraw
+from curation.across.commands import exclude, withdraw
 from curation.campaign.settings import Settings, read_settings
 from curation.campaign.source import open_source
 from curation.campaign.store import Campaign, create_campaign, open_campaign

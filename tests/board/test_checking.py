@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 import curation
-from curation.board.checking import check_files
 from curation.board.log import Refused
+from curation.board.submitting import check_files
 from support.commands import run, well
 from support.hosting import Hosted, host, submission, submit
 

@@ -11,9 +11,8 @@ import pytest
 import yaml
 
 from curation.board import creating
-from curation.board.about import Baseline
+from curation.board.about import Baseline, says
 from curation.board.folder import Board, open_board
-from curation.board.opening import says
 from curation.files import CurationError, dump_json
 from curation.records import Kind
 from curation.released import numbers

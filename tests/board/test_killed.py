@@ -14,11 +14,12 @@ import pytest
 
 from curation.board import scoring
 from curation.board.folder import Board
-from curation.board.log import Refused, Scored, Waits, read_log
+from curation.board.log import Refused, Scored, Waits, read_log, values
 from curation.board.scoring import ROWS, score
-from curation.board.values import values
 from curation.campaign.settings import Hide
-from curation.campaign.versions import History
+from curation.campaign.versions import (
+    History,
+)
 from curation.files import read_records
 from curation.released import numbers
 from curation.released.numbers import GivenOut

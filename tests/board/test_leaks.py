@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curation.board.values import values
+from curation.board.log import values
 from curation.released import numbers
 from curation.stats.metrics import cell
 from support import attack

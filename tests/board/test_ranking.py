@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from curation.board.about import BoardSettings, SetFacts
+from curation.board.building import standings
 from curation.board.log import Closed, Entry, Opened, Refused, Waits, chained, head, read_log
-from curation.board.ranking import standings
 from curation.records import Fields
 from support.hosting import BOARD_ID
 from support.rows import BASELINES, rechecked, scored

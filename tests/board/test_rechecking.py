@@ -15,8 +15,16 @@ from scipy.stats import binom, hypergeom
 from curation.board import rechecking
 from curation.board.folder import Board
 from curation.board.log import Compared, Rechecked, read_log
-from curation.board.rechecking import Recheck, recheck
-from curation.board.sample import FOUND, HONEST, PRECISIONS, SHARE, compare, size
+from curation.board.rechecking import (
+    FOUND,
+    HONEST,
+    PRECISIONS,
+    SHARE,
+    Recheck,
+    compare,
+    recheck,
+    size,
+)
 from curation.board.scoring import score
 from curation.files import CurationError, read_records
 from curation.models import tiny

@@ -11,8 +11,7 @@ import pytest
 
 from curation.board.creating import rotate
 from curation.board.folder import Board, keep_head, open_board
-from curation.board.log import Closed, Opened, Scored
-from curation.board.values import values
+from curation.board.log import Closed, Opened, Scored, values
 from curation.catsets.stereoset import read_cats
 from curation.files import dump_line
 from curation.released import commitments, numbers

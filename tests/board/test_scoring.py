@@ -8,11 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from curation.board.checking import check_files
 from curation.board.folder import open_board
-from curation.board.log import NONE, Entry, Rechecked, Refused, Scored, Waits, read_log
+from curation.board.log import NONE, Entry, Rechecked, Refused, Scored, Waits, read_log, values
 from curation.board.scoring import Outcome, score
-from curation.board.values import values
+from curation.board.submitting import check_files
 from curation.campaign.versions import History
 from curation.files import CurationError, dump_json, dump_line, read_records
 from curation.records import PAIRS, Comparison, Rejection

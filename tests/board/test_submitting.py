@@ -8,9 +8,9 @@ import pytest
 
 from curation import __version__
 from curation.board import submitting
-from curation.board.checking import check_files
 from curation.board.folder import open_board
 from curation.board.log import Closed, chained
+from curation.board.submitting import check_files
 from curation.files import CurationError, digest
 from curation.models.loading import fingerprint
 from curation.models.scoring import ModelSpec
@@ -90,7 +90,7 @@ def test_an_association_that_cannot_be_scored_is_an_error(
     with pytest.raises(CurationError, match="was changed"):
         submitting.submit_model(hosted.board, ModelSpec(str(model)), ABOUT, tmp_path)
     sums = hosted.board.open_set.facts.sums
-    monkeypatch.setattr("curation.board.checking.digest", lambda path: sums[path.name])
+    monkeypatch.setattr("curation.board.submitting.digest", lambda path: sums[path.name])
     for _ in range(2):  # also if the run is there already
         with pytest.raises(
             CurationError, match=r"tiny: 1 association without a score \(too_long: "

@@ -13,9 +13,8 @@ import pytest
 
 from curation.board.building import build, pages
 from curation.board.folder import Board, open_board
-from curation.board.log import NONE, Closed, Entry, Rechecked, Scored, chained, read_log
-from curation.board.sample import size
-from curation.board.values import values
+from curation.board.log import NONE, Closed, Entry, Rechecked, Scored, chained, read_log, values
+from curation.board.rechecking import size
 from curation.board.verifying import MEANS, Verified, verify
 from curation.campaign.settings import Hide
 from curation.files import dump_json, dump_line
@@ -389,7 +388,7 @@ def test_pages_that_the_log_does_not_give_are_found(board: Board) -> None:
 
 def test_pages_of_another_version_of_curation_are_named_as_such(board: Board) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("curation.board.ranking.__version__", "99.0")
+        patch.setattr("curation.board.building.__version__", "99.0")
         build(board)
     done = verify(board)
     assert {f.code for f in done.findings} == {"other_version"}

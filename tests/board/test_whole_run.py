@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import tomlkit
 
-from curation.board.checking import public_cats
 from curation.board.folder import open_board
+from curation.board.submitting import public_cats
 from curation.campaign.settings import Hide
 from support import publishing
 from support.commands import run

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from curation.across.commands import serving
+from curation.across import commands
 from curation.across.serving import opened_store
 from curation.campaign.store import open_campaign
 from curation.files import shipped
@@ -72,7 +72,7 @@ def test_the_links_for_annotators_are_printed_whole(
         def entrance(self, *, reset: bool) -> Published:
             return self.publish((), {})._replace(sign_up=f"{sign_up}-new" if reset else sign_up)
 
-    monkeypatch.setattr(serving, "open_platform", lambda *_, **__: Later())
+    monkeypatch.setattr(commands, "open_platform", lambda *_, **__: Later())
     lines = ["w2", f"for annotators: {address}", f"to sign up first: {sign_up}"]
     assert desk.does("rounds", "links", "w2").out.splitlines() == lines
     made = {"round": "w2", "address": address, "sign_up": f"{sign_up}-new"}

@@ -1,1 +1,0 @@
-"""Commands that join stages."""
