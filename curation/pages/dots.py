@@ -9,7 +9,7 @@ from itertools import product
 from math import log10
 from typing import Any, NamedTuple
 
-from curation.pages.charts import Scale
+from curation.pages.bars import Scale
 from curation.pages.sourced import Sourced, raw
 from curation.records import KINDS
 

@@ -14,7 +14,7 @@ import pytest
 from curation.across.people import decide_on_person
 from curation.campaign.settings import new_settings
 from curation.campaign.store import create_campaign, open_campaign
-from curation.pages.collecting import hides
+from curation.pages.steps import hides
 from curation.pages.summary import numbers
 from curation.pipeline import build_pages
 from curation.records import GOLDS

@@ -9,7 +9,7 @@ import pytest
 
 from curation.campaign.store import open_campaign
 from curation.pages import bars, made
-from curation.pages.charts import Scale
+from curation.pages.bars import Scale
 from curation.pages.sourced import wrap
 
 

@@ -13,10 +13,10 @@ from curation.campaign.settings import CampaignSettings, Settings, new_id
 from curation.campaign.source import campaign_source, gold_source
 from curation.campaign.store import Campaign, create_campaign
 from curation.pages import dots
-from curation.pages.collecting import texts
 from curation.pages.report import Report, environment, given_to
 from curation.pages.scores import _pairs, numbers
 from curation.pages.sourced import raw, wrap
+from curation.pages.steps import texts
 from curation.scores.groups import Difference
 from curation.scores.published import targets
 from support.cats import cat

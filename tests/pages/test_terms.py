@@ -8,8 +8,8 @@ import pytest
 from curation.campaign.source import campaign_source, gold_source
 from curation.campaign.store import Campaign
 from curation.pages import summary
-from curation.pages.collecting import collect_gold, texts
 from curation.pages.report import Report, files
+from curation.pages.steps import Shown, Told, collect, texts
 from curation.pages.terms import numbers
 from curation.work.reporter import QUIET
 from support.scored import CATS, chance, put, write_cats, write_gold
@@ -49,7 +49,8 @@ def test_a_damaged_run_leaves_out_what_models_chose(campaign: Campaign) -> None:
 def test_a_language_without_strings_is_that_of_the_texts_alone(tmp_path: Path) -> None:
     gold = write_gold(tmp_path / "gold.json", CATS)
     source = gold_source([gold], scores=tmp_path / "none", language="sw")
-    made = dict(files(collect_gold(source, QUIET, private=False).report))
+    report, _ = collect(Told(), Shown(source), QUIET, name="", language="sw", private=False)
+    made = dict(files(report))
     page = next(made[name].decode() for name in made if name.startswith("terms/"))
     assert '<html lang="en" dir="ltr">' in page
     assert '<bdi class="words" lang="sw">' in page

@@ -6,7 +6,7 @@ import pytest
 
 from curation.files import shipped
 from curation.formats.table_words import FIRST, Sections, read_shipped
-from curation.pages.collecting import texts
+from curation.pages.steps import texts
 
 LANGUAGES = sorted(path.stem for path in shipped("annotation_configs", "report").glob("*.toml"))
 ENGLISH = read_shipped("report", FIRST)
