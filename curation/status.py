@@ -17,12 +17,12 @@ from curation.rounds import round_files, round_status
 from curation.rounds.progress import Progress
 from curation.rounds.round_status import RoundStatus
 from curation.scores.run_folder import COMPARISONS, SCORES, check_about
+from curation.terms.explain import items_that_need_old_texts
+from curation.terms.fetching import facts_files
 from curation.terms.steps import (
     EDITS,
     domains_without_terms,
     edit_problems,
-    facts_files,
-    items_that_need_old_texts,
     no_terms,
 )
 from curation.text.rules import decide

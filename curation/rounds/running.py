@@ -32,7 +32,7 @@ from curation.rounds.round_status import DEFAULT, open_platform, platform_name, 
 from curation.rounds.steps import fold_answers
 from curation.terms import steps as term_files
 from curation.terms import steps as terms
-from curation.terms.edits import ALIASES, COLUMNS
+from curation.terms.lists import EDIT_ALIASES, EDIT_COLUMNS
 from curation.terms.steps import domains_without_terms, no_terms, register_terms
 from curation.text.rules import WORK, Votes, decide
 from curation.text.times import now
@@ -456,7 +456,7 @@ def apply_reviews(
         reviews, campaign.terms, reviewers=round.answers, edits=actions
     )
     added = [
-        dict.fromkeys(COLUMNS, "")
+        dict.fromkeys(EDIT_COLUMNS, "")
         | {"domain": term.domain, "term": term.text, "action": action, "into": into}
         | {"note": f"{round.name}: proposed by {votes} of {amount(of, 'reviewer')}"}
         for term, action, into, votes, of in verdicts
@@ -478,7 +478,7 @@ def apply_reviews(
         ]
         reporter.warn("\n".join(["proposals of reviewers that are not applied:", *lines]))
     if added:
-        _append(campaign, COLUMNS, added)
+        _append(campaign, EDIT_COLUMNS, added)
     return added
 
 
@@ -488,7 +488,7 @@ def _append(campaign: Campaign, columns: tuple[str, ...], lines: list[dict[str, 
     text = read_text(path) if path.exists() and read_bytes(path).strip() else ",".join(columns)
     header = find_header(text, path)
     names, _ = read_csv(text, path)
-    called = {ALIASES.get(name.casefold(), name.casefold()): name for name in names}
+    called = {EDIT_ALIASES.get(name.casefold(), name.casefold()): name for name in names}
     called = {column: called.get(column, column) for column in columns}
     names += [name for name in called.values() if name not in names]
     given = ({called[column]: value for column, value in line.items()} for line in lines)

@@ -16,8 +16,10 @@ from curation.records import Fields
 from curation.terminal import console
 from curation.terminal.options import Json, Natural, Where, command_group, locked
 from curation.terms import steps
+from curation.terms.explain import explain as explain_term
+from curation.terms.explain import outcome, selection_warnings
 from curation.terms.facts import Facts
-from curation.terms.steps import query_facts, scan_facts, tally_facts
+from curation.terms.fetching import query_facts, scan_facts, tally_facts
 from curation.text.wording import amount
 
 
@@ -168,25 +170,25 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
     with locked(campaign) as opened:
         before, notes_come = steps.edit_problems(opened), steps.edits_are_new(opened)
         counts = run_steps(opened, steps.select, reporter=console).counts
-        outcome = steps.outcome(opened)
+        result = outcome(opened)
         problems = [problem for problem in steps.edit_problems(opened) if problem in before]
-        problems += [] if notes_come else outcome.notes
+        problems += [] if notes_come else result.notes
         steps.check_words(opened)
     for problem in problems:  # the step itself reports only what is new
         console.warn(problem)
-    old = outcome.old_texts
+    old = result.old_texts
     if as_json:
-        console.say_json({**counts, "fates": outcome.fates, "items_with_an_old_name": old})
+        console.say_json({**counts, "fates": result.fates, "items_with_an_old_name": old})
         return
     heads = ["domain", "candidates", "kept", "merged", "dropped"]
-    console.table("Terms", heads, [list(row.values()) for row in outcome.domains])
-    if outcome.reasons:
+    console.table("Terms", heads, [list(row.values()) for row in result.domains])
+    if result.reasons:
         console.table(
             "Not kept, in 1-terms/candidates.csv",
             ["reason", "count", "meaning"],
-            [(code, n, REASONS[code]) for code, n in outcome.reasons.items()],
+            [(code, n, REASONS[code]) for code, n in result.reasons.items()],
         )
-    for text in steps.selection_warnings(opened, outcome):
+    for text in selection_warnings(opened, result):
         console.warn(text)
     console.say(f"{amount(counts['kept'], 'term')} in {opened.folder('terms') / 'targets.jsonl'}")
     console.say("To change one, edit 1-terms/edits.csv. «curation terms explain TERM» shows why.")
@@ -208,7 +210,7 @@ def explain(
             its Wikidata id or its own id.
         domain (NAME): Only in this domain.
     """
-    stories = steps.explain(Reading(open_campaign(campaign), console), term, domain)
+    stories = explain_term(Reading(open_campaign(campaign), console), term, domain)
     if as_json:
         console.say_json(stories)
         return

@@ -22,6 +22,7 @@ from isal import igzip, isal_zlib
 from msgspec import Meta, Struct, field
 
 from curation.files import CurationError, open_input
+from curation.formats.packed import PACKINGS, packing_of
 from curation.records import Count, Entity, Fields, Rejection
 from curation.terms.facts import (
     DEMONYM,
@@ -43,7 +44,6 @@ AHEAD = 4  # blocks that are being read or wait to be read
 LONGEST = 32 << 20  # bytes of a line at most; Wikidata's longest entities have about a tenth of it
 FETCH = "it was probably cut off: fetch it again"
 COMMA = 0x2C
-PACKINGS = {b"\x1f\x8b": ".gz", b"BZh": ".bz2"}
 
 
 class _Block(NamedTuple):
@@ -169,9 +169,7 @@ def sizes(paths: Sequence[Path]) -> list[int]:
 
 def _unpacked(path: Path, packed: BinaryIO) -> Any:
     """The decompressed content; the first bytes show the compression, whatever the file's name."""
-    first = packed.read(3)
-    packed.seek(0)
-    packing = next((name for mark, name in PACKINGS.items() if first.startswith(mark)), "")
+    packing = packing_of(path)
     if path.suffix in PACKINGS.values() and path.suffix != packing:
         raise CurationError(f"{path}: is not {path.suffix} data", "fetch it again, or rename it")
     if packing == ".gz":

@@ -1,14 +1,22 @@
-"""The history of a term: its sources, the decision with its reason, and the items that use it."""
+"""What became of candidates for terms, and the history of one: sources, decision, reason, items."""
 
+import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
+from curation.campaign.store import Campaign
+from curation.files import CurationError
 from curation.reasons import REASONS
 from curation.records import Entity, Fields, Item
 from curation.terms.candidates import Candidate
-from curation.terms.edits import Edit
 from curation.terms.facts import Facts, best, number
+from curation.terms.fetching import FACTS, languages, outdated_facts
+from curation.terms.lists import Edit
 from curation.terms.select import Selection
+from curation.terms.steps import FATES, domains_without_terms, no_terms, selection
+from curation.text.item_form import names
 from curation.text.rules import same_text, spelling_key
 
 
@@ -175,3 +183,119 @@ def _item(
         "sitelinks": entity.sitelinks,
         "demonyms": list(entity.demonyms),
     }
+
+
+def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[Fields]:
+    """All that is known of the candidates with this name or id.
+
+    Args:
+        campaign: the campaign.
+        name: a text, an old name, another label or alias in Wikidata, a Wikidata id or a term's
+            id.
+        domain: only candidates of this domain.
+
+    Returns:
+        One for each candidate, as ``story`` describes it.
+
+    Raises:
+        CurationError: there is no such candidate.
+    """
+    selected = selection(campaign)
+    known = campaign[FACTS]
+    candidates = named(selected, name, domain, entities=known.entities)
+    if not candidates:
+        texts = {candidate.text for candidate in selected.candidates}
+        near = difflib.get_close_matches(name, texts, 3)
+        raise CurationError(
+            f"no candidate {name!r}",
+            f"did you mean {', '.join(near)}?" if near else "1-terms/candidates.csv lists them all",
+        )
+    items = campaign.items
+    codes = languages(campaign)["languages"]
+    return [
+        story(candidate, selected, facts=known, items=items, languages=codes)
+        for candidate in candidates
+    ]
+
+
+class Outcome(NamedTuple):
+    """What became of the candidates.
+
+    Attributes:
+        domains: for each domain: ``domain``, ``candidates``, ``kept``, ``merged``, ``dropped``.
+        fates: for each domain, status and reason: ``domain``, ``status``, ``reason``, ``count``.
+        reasons: how many candidates were not kept, by reason code, the most frequent first.
+        old_texts: the ids of items that use an old name or a second spelling, by term.
+        notes: what users should check of the edits, although they were applied.
+    """
+
+    domains: list[Fields]
+    fates: list[Fields]
+    reasons: dict[str, int]
+    old_texts: dict[str, list[str]]
+    notes: list[str]
+
+
+def outcome(campaign: Campaign) -> Outcome:
+    """What becomes of the candidates, from all sources that the campaign has now."""
+    selected = selection(campaign)
+    candidates = selected.candidates
+    rows = Counter((c.domain, c.status, c.reason or "") for c in candidates)
+    fates = [
+        {"domain": domain, "status": status, "reason": reason or None, "count": n}
+        for (domain, status, reason), n in rows.items()
+    ]
+    domains = []
+    for domain in campaign.settings.domains:
+        status = Counter[str](c.status for c in candidates if c.domain == domain)
+        domains.append(
+            {"domain": domain, "candidates": status.total()}
+            | {name: status[name] for name in FATES}
+        )
+    reasons = Counter(c.reason for c in candidates if c.reason and not c.alive)
+    items, renamed = campaign.items, [c for c in candidates if c.alive and c.names]
+    old = {c.text: ids for c in renamed if (ids := old_texts(c, items))}
+    return Outcome(domains, fates, dict(reasons.most_common()), old, selected.notes)
+
+
+def selection_warnings(campaign: Campaign, outcome: Outcome) -> list[str]:
+    """What users should know of a selection: old facts, domains without terms, and old names.
+
+    Args:
+        campaign: the campaign.
+        outcome: of ``outcome``.
+    """
+    warnings = []
+    for domain, changed in outdated_facts(campaign).items():
+        warnings.append(
+            f"domain {domain}: Wikidata was asked under other settings ({', '.join(changed)}); ask "
+            "again with «curation terms query» or «scan»"
+            if changed
+            else f"domain {domain}: Wikidata has not been asked yet; run «curation terms query»"
+        )
+    warnings += map(no_terms, domains_without_terms(campaign))
+    for text, ids in outcome.old_texts.items():
+        shown = ", ".join(ids[:5]) + (" …" if len(ids) > 5 else "")
+        warnings.append(
+            f"items of {text!r} that use an old name or a second spelling: {len(ids)} ({shown})"
+        )
+    if outcome.old_texts:
+        warnings.append(
+            "readers of a release see only the new name. Before you build one, take the rename "
+            "back (1-terms/edits.csv), leave these items out (leave_out in [decisions]), or have "
+            "them written again; «curation measures pitfalls --show target_renamed» shows the CATs "
+            "whose context does not have the new name"
+        )
+    return warnings
+
+
+def items_that_need_old_texts(campaign: Campaign) -> list[str]:
+    """The ids of items whose context names the target only by an old name or another spelling."""
+    renamed = {term.id: term for term in campaign.terms.values() if term.names}
+    return [
+        item.id
+        for item in (campaign.items if renamed else ())
+        if (term := renamed.get(item.term))
+        and not names(item.context, term.text)
+        and any(names(item.context, name) for name in term.names)
+    ]

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 from curation.campaign.settings import DomainSettings, TermSettings
 from curation.records import Rejection, Term
 from curation.terms.candidates import Candidate, Source, check, head_of, offers, placing
-from curation.terms.edits import Edit
 from curation.terms.facts import Facts, languages
+from curation.terms.lists import Edit, Word
 from curation.terms.merging import end, join, merge_fine, one_family, settle, stems
-from curation.terms.words import Word
 from curation.text.rules import grouped, stable_id
 
 

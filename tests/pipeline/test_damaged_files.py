@@ -14,7 +14,7 @@ from curation.rounds import round_files
 from curation.rounds.platforms.label_studio import local
 from curation.scores.runs import read_runs
 from curation.status import UNFINISHED, score_runs
-from curation.terms import steps as terms
+from curation.terms.fetching import facts_files, facts_origins
 from support.expected import fails
 
 ORIGIN = {"properties": ["P1"], "population": {"P2": ["Q3"]}, "languages": ["en"], "least": 2}
@@ -36,13 +36,13 @@ def write(path: Path, content: Any) -> None:
     ],
 )
 def test_where_facts_are_from(campaign: Campaign, content: Any, where: str) -> None:
-    for path in terms.facts_files(campaign):
+    for path in facts_files(campaign):
         write(path, "")
     write(campaign.folder("terms") / "facts.json", {"jobs": ORIGIN})
-    assert terms.facts_origins(campaign) == {"jobs": ORIGIN}
+    assert facts_origins(campaign) == {"jobs": ORIGIN}
     write(campaign.folder("terms") / "facts.json", content)
     with fails(f"facts.json{where}"):
-        terms.facts_origins(campaign)
+        facts_origins(campaign)
 
 
 @pytest.mark.parametrize("rules", ["ll-acl", {"intrasentence": {}}])

@@ -26,7 +26,7 @@ from curation.measures.counting import Counts, write_counts
 from curation.pipeline import STEPS, bring_up_to_date, read_status
 from curation.records import Cat, Item
 from curation.rounds.importing import import_answers, import_stereoset
-from curation.terms.steps import scan_facts
+from curation.terms.fetching import scan_facts
 from curation.trust.runs.text import measure_labels, measure_texts
 from support import commands, desk, frozen, scored
 from support.desk import Desk

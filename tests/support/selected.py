@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 from curation.campaign.settings import DomainSettings, TermSettings
 from curation.records import Count, Entity, Term
 from curation.terms.candidates import Candidate
-from curation.terms.edits import COLUMNS, Edit, read_edits
 from curation.terms.facts import Facts
+from curation.terms.lists import EDIT_COLUMNS, Edit, Word, read_edits
 from curation.terms.select import Selection, new_id, select
-from curation.terms.words import Word
 
 DOMAIN = "d"
 GENERAL = ("fallbacks", "head", "generic", "least")  # of [terms]; all others are the domain's
@@ -83,7 +82,7 @@ class Chosen(NamedTuple):
 
 def _edits(lines: Sequence[str]) -> list[Edit]:
     """Rows of an ``edits.csv`` from its second line on, without the domain."""
-    rows = [dict(zip(COLUMNS[1:], line.split(","), strict=False)) for line in lines]
+    rows = [dict(zip(EDIT_COLUMNS[1:], line.split(","), strict=False)) for line in lines]
     return read_edits([(n, {"domain": DOMAIN, **row}) for n, row in enumerate(rows, 2)], "E")
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from curation.terms.edits import COLUMNS, Edit, read_edits
+from curation.terms.lists import EDIT_COLUMNS, Edit, read_edits
 from curation.terms.select import new_id
 from support.expected import fails
 from support.selected import choose
@@ -17,7 +17,7 @@ CASES = beside(__file__)
 
 def read(*lines: str) -> list[Edit]:
     """Edits from rows, the first of which is line 2."""
-    rows = [dict(zip(COLUMNS, line.split(","), strict=False)) for line in lines]
+    rows = [dict(zip(EDIT_COLUMNS, line.split(","), strict=False)) for line in lines]
     return read_edits(enumerate(rows, 2), "E")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from curation.files import shipped
 from curation.formats.rows import read_rows
-from curation.terms.words import Word, read_words, text_rows
+from curation.terms.lists import Word, read_words, text_rows
 from support.expected import fails
 
 LIST = Path("gender.csv")
