@@ -462,11 +462,7 @@ _TITLES = {
     "software": "Checks of the software: what holds by construction, and shows nothing",
 }
 _ASKING = (
-    ("test", "fail"),
-    ("test", "grew"),
-    ("test", "fell"),
-    ("test", "moved"),
-    ("test", "not_shown"),
+    *(("test", status) for status in ("fail", "grew", "fell", "moved", "not_shown")),
     ("test", "inconclusive"),
     ("control", "fail"),
     ("software", "broken"),

@@ -119,6 +119,7 @@ class Check(Entry):
         name: the check's name in the report; ``Found.name`` follows after a colon.
         of: for each sort of case to which it applies, its function as MODULE.FUNCTION, or
             "evidence" for what the run of a measure computed under the check's name.
+        given: for a sort of case, further arguments of its function.
         statistic: what the value is.
         unit: what ``n`` counts.
         judge: the function of this module that decides the status.
@@ -141,6 +142,7 @@ class Check(Entry):
     criterion: CriterionName
     name: str
     of: dict[Sort, str]
+    given: dict[Sort, dict[str, Any]] = {}
     statistic: str = ""
     unit: str = ""
     judge: str = ""

@@ -14,7 +14,6 @@ set of rules, are corrected together (Holm).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -372,7 +371,13 @@ def by_year(case: SeriesCase) -> Floats:
     return np.array(rows, float).reshape(-1, 6)
 
 
-def _over_years(case: SeriesCase, column: int) -> Iterator[Found]:
+def over_years(case: SeriesCase, column: int) -> Iterator[Found]:
+    """Whether bias follows the shares in the world, year by year.
+
+    Args:
+        case: the series.
+        column: of ``by_year``: 1 for mean sizes, 3 for the mean direction.
+    """
     table = by_year(case)
     if not len(table):
         return
@@ -397,12 +402,6 @@ def _over_years(case: SeriesCase, column: int) -> Iterator[Found]:
         facts |= _without_contexts(case, each, unit="years")
     found = _predicted(case, each, **facts)
     yield replace(found, evidence=tuple(run.name for run in case.runs))
-
-
-diachronic_sizes = partial(_over_years, column=1)
-"""Whether the mean size of bias follows that of the shares in the world, year by year."""
-diachronic_signed = partial(_over_years, column=3)
-"""Whether the mean direction of bias follows the first group's share, year by year."""
 
 
 # --- of scores ----------------------------------------------------------------------------------
@@ -480,8 +479,15 @@ def measures(case: ScoresCase) -> Iterator[Found]:
             yield _of_terms(case, both, run, name=name, measure=measure.name)
 
 
-def _outcomes(case: ScoresCase, *, unequal: bool) -> Iterator[Found]:
-    """One of the two outcomes of each table; p has Holm's correction over both."""
+def outcomes(case: ScoresCase, *, unequal: bool) -> Iterator[Found]:
+    """The ss of terms beside the outcomes of each table; p has Holm's correction over both kinds.
+
+    Args:
+        case: the scores.
+        unequal: beside how unequal the shares are, not beside the first group's share. If
+            stereotypes follow the world, a model prefers them most for terms whose shares are
+            unequal.
+    """
     tests = list[tuple[Scored, Groups, bool, Correlation]]()
     for groups in case.data.tables.values():
         shares = groups.outcomes
@@ -499,15 +505,6 @@ def _outcomes(case: ScoresCase, *, unequal: bool) -> Iterator[Found]:
             of: dict[str, Any] = {"p": p, "tests": number, "name": f"{run.model}:{groups.name}"}
             of["facts"] = {"run": run.name, "table": groups.name, "group": groups.names[0]}
             yield correlated(found, case.settings.predictive, case, **of, **resting_on(run))
-
-
-leading = partial(_outcomes, unequal=False)
-"""The ss of terms beside the first group's share in the outcomes of a table."""
-unequal = partial(_outcomes, unequal=True)
-"""The ss of terms beside how unequal the shares in the outcomes of a table are.
-
-If stereotypes follow the world, a model prefers them most for terms whose shares are unequal.
-"""
 
 
 def _of_terms(

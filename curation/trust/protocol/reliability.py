@@ -10,14 +10,13 @@ CATs of each term are divided, and the halves' correlation over terms is that of
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from curation.campaign.settings import TrustSettings
-from curation.records import GOLDS, VALUES, CriterionName
+from curation.records import VALUES, CriterionName
 from curation.stats.agreement import (
     coefficient,
 )
@@ -55,7 +54,11 @@ def _with_more(found: Found, threshold: float) -> Found:
 # --- of passages --------------------------------------------------------------------------------
 
 
-def _of_people(case: MeasureCase, criterion: CriterionName) -> Iterator[Found]:
+def passages(case: MeasureCase, criterion: CriterionName) -> Iterator[Found]:
+    """The alpha of people's labels of passages, or of an annotator's first and second label.
+
+    It does not apply to an automatic measure.
+    """
     found, settings = list(case.run.found(criterion, "annotators")), case.settings
     if not found and case.run.measure != HUMAN:
         yield Found(reason="automatic")
@@ -70,16 +73,16 @@ def _of_people(case: MeasureCase, criterion: CriterionName) -> Iterator[Found]:
             yield _with_more(each, settings.reliability if is_again else settings.agreement)
 
 
-passages = partial(_of_people, criterion="agreement")
-"""The alpha of people's labels of passages; it does not apply to an automatic measure."""
-passages_again = partial(_of_people, criterion="retest")
-"""The alpha of the first and second label of the same annotator."""
-
-
 # --- of associations ----------------------------------------------------------------------------
 
 
-def _of_labels(case: DatasetCase, golds: int) -> Iterator[Found]:
+def labels(case: DatasetCase, golds: int) -> Iterator[Found]:
+    """The alpha of the labels of associations: of both kinds of CAT, and of each.
+
+    Args:
+        case: the dataset.
+        golds: only associations with the first so many of ``GOLDS``; two are the harder choice.
+    """
     data, votes = case.data, case.data.votes
     if votes is None or not votes.sum():
         return
@@ -112,12 +115,6 @@ def _of_labels(case: DatasetCase, golds: int) -> Iterator[Found]:
             yield replace(made, reason="no_interval")
         else:
             yield _with_more(made, case.settings.agreement)
-
-
-all_labels = partial(_of_labels, golds=len(GOLDS))
-"""The alpha of the labels of all associations: of both kinds of CAT, and of each."""
-hard_labels = partial(_of_labels, golds=2)  # the first two of GOLDS
-"""The same of associations with gold stereotype or anti-stereotype, the harder choice."""
 
 
 def shuffled_labels(case: DatasetCase) -> Iterator[Found]:

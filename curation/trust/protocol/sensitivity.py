@@ -10,7 +10,6 @@ normalisation, writing, domains and terms.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -265,16 +264,17 @@ def _sort(first: Scored, second: Scored) -> str | None:
     return "normalisation" if normalised and all(normalised) else "rule"
 
 
-def lms_by_normalisation(case: ScoresCase) -> Iterator[Found]:
-    """The same of lms: the length artefact, as a model shows it. It does not rest on ss."""
-    changes = _moved(case, "normalisation", metric="lms")
-    return (found for found in changes if not found.reason)
-
-
-def _moved(
+def by_run(
     case: ScoresCase, wanted: str, *, metric: Literal["lms", "ss"] = "ss"
 ) -> Iterator[Found]:
-    """The change of ss or lms from one run to another, paired over terms."""
+    """The change of ss or lms from one run of a model to another, paired over terms.
+
+    Args:
+        case: the scores.
+        wanted: what differs: the rule, the normalisation (the same sum divided by its length), or
+            the texts.
+        metric: lms does not rest on ss, and shows the length artefact. It gives no reasons.
+    """
     there = False
     for first, second, _ in case.others:
         sort, _, variant = (_sort(first, second) or "").partition(":")
@@ -294,21 +294,13 @@ def _moved(
         }
         name = ":".join(filter(None, [variant, first.model, f"{first.under};{second.under}"]))
         yield replace(found, name=name, facts=facts, **resting_on(first, second))
-    if there:
+    if there or metric == "lms":
         return
     by_choice, runs = case.by_choice, case.data.runs
     if before_it := [each.name for each in case.earlier if each.by_choice(runs) == by_choice]:
         yield Found(reason="earlier", facts={"groups": ", ".join(before_it)})
     else:
         yield Found(reason="by_choice" if by_choice and wanted != "text" else "no_runs")
-
-
-by_normalisation = partial(_moved, wanted="normalisation")
-"""The change of ss between a rule and another that divides the same sum by its length."""
-by_text = partial(_moved, wanted="text")
-"""The change of ss with altered texts."""
-by_rule = partial(_moved, wanted="rule")
-"""The change of ss under another rule."""
 
 
 def terms(case: ScoresCase) -> Iterator[Found]:

@@ -95,7 +95,7 @@ def rows_of(case: Any) -> Iterator[Criterion]:
         if module == EVIDENCE:
             found = list(case.run.found(check.criterion, check.name))
         else:
-            found = list(getattr(MODULES[module], name)(case))
+            found = list(getattr(MODULES[module], name)(case, **check.given.get(case.sort, {})))
         if not found and "needs" in check.reasons:
             found = [Found(reason="needs")]
         yield from (row(check, case, each) for each in found)
