@@ -77,8 +77,6 @@ class StatesOptions:
 
 
 _STATES = StatesOptions()
-COUNTS = {"text-automated", "text-human", "probe"}
-"""Measures whose strengths are counts; those of no group, or of several, are not in p."""
 
 FACTS = (
     *("signed", "unit", "pairs", "alignment", "mean", "mean_absolute"),
@@ -94,6 +92,8 @@ def show_runs(runs: Sequence[tuple["TrustRun", bool]], *, as_json: bool) -> None
         runs: each with whether it was measured now.
         as_json: print JSON and nothing else.
     """
+    from curation.trust.measure.framework import COUNTED
+
     if as_json:
         rows = [
             {"run": run.name, "folder": run.folder, "measured": measured}
@@ -105,7 +105,7 @@ def show_runs(runs: Sequence[tuple["TrustRun", bool]], *, as_json: bool) -> None
         return
     for run, measured in runs:
         names = run.biases[0].groups if run.biases else ()
-        counts = run.measure in COUNTS
+        counts = run.measure in COUNTED  # contexts of no group, or of several, are not in p
         heads = ["target", "n", *["in p"] * counts, *(f"p {name}" for name in names)]
         heads += [*(f"{name} − p0" for name in names[:1]), "L1", "interval", "undefined"]
         console.table(run.name, heads, [_row(each, counts=counts) for each in run.biases])

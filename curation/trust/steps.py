@@ -284,7 +284,6 @@ def gold_report(
     *,
     predictions: Sequence[str] = (),
     lower_is_likelier: Sequence[str] = (),
-    settings: TrustSettings | None = None,
     reporter: Reporter = QUIET,
 ) -> TrustReport:
     """Write the trust report of gold files and of scores on them.
@@ -294,7 +293,6 @@ def gold_report(
         folder: where ``report.json``, ``report.md`` and ``attest.toml`` are; it is made if needed.
         predictions: ``NAME=FILE``, as in ``scores.results.read_runs``.
         lower_is_likelier: the NAMEs of predictions that are perplexities or losses.
-        settings: the thresholds; by default those of a new campaign.
         reporter: where warnings and progress go.
 
     Raises:
@@ -303,7 +301,7 @@ def gold_report(
     from curation.trust import dataset
     from curation.trust.protocol.table import dataset_criteria
 
-    thresholds = settings or TrustSettings()
+    thresholds = TrustSettings()  # those of a new campaign
     write_template(folder / ATTEST)
     answers = read_answers(folder / ATTEST)
     with reporter.stages() as tell:

@@ -17,6 +17,11 @@ from numpy.typing import NDArray
 from curation.files import CurationError
 from curation.records import Bias, Interval
 
+HUMAN, AUTOMATED = "text-human", "text-automated"
+COUNTED = (HUMAN, AUTOMATED, "probe")
+"""Measures whose strengths of association are counts of contexts."""
+OURS = (*COUNTED, "vectors", "contextual")
+"""The measures of Bommasani & Liang 2022, Table 1; all others are prior measures."""
 _LONGEST = 200  # characters of a word, as of any name in records
 _SUM = 1e-5  # by how much the shares of a reference may differ from 1
 

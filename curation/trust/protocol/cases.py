@@ -19,14 +19,8 @@ from curation.stats.intervals import FEW, mean_interval
 from curation.stats.metrics import judge, percent_interval
 from curation.stats.tests import t_test
 from curation.text.wording import amount
-from curation.trust.measure.framework import DEFAULT, Floats, Groups, Policies
+from curation.trust.measure.framework import COUNTED, DEFAULT, OURS, Floats, Groups, Policies
 from curation.trust.protocol.checks import Case, Found, Sort
-
-HUMAN, AUTOMATED = "text-human", "text-automated"
-COUNTED = (HUMAN, AUTOMATED, "probe")
-"""Measures whose strengths of association are counts of contexts."""
-OURS = (*COUNTED, "vectors", "contextual")
-"""The measures of Bommasani & Liang 2022, Table 1; all others are prior measures."""
 
 
 class MeasureRun(NamedTuple):

@@ -24,11 +24,9 @@ from curation.stats.intervals import Floats
 from curation.stats.power import critical_rho, detectable_rho, needed_units, rank_power
 from curation.stats.tests import holm
 from curation.trust.measure.again import alike, directed, paired
-from curation.trust.measure.framework import Groups
+from curation.trust.measure.framework import AUTOMATED, HUMAN, Groups
 from curation.trust.protocol.cases import (
-    AUTOMATED,
     CHANCE,
-    HUMAN,
     MeasureCase,
     MeasureRun,
     Scored,
@@ -121,7 +119,7 @@ def with_people(case: MeasureCase) -> Iterator[Found]:
     people = [other for other in runs if other.measure == HUMAN and other.groups == run.groups]
     same = [other for other in people if other.stem == run.stem]
     facts = {"human": HUMAN, "stem": run.stem, "others": ", ".join(other.name for other in people)}
-    facts["source"] = run.stem.removeprefix(f"{run.groups}-")
+    facts["source"] = run.texts
     if not same:
         yield Found(reason="other_source" if people else "no_labels", facts=facts)
     for other in same:

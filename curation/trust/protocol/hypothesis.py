@@ -31,9 +31,8 @@ from curation.records import Interval, Status
 from curation.stats.intervals import FEW, Floats, difference_interval, mean_interval, pseudo_values
 from curation.stats.metrics import icat
 from curation.text.wording import amount, some
-from curation.trust.measure.framework import most
+from curation.trust.measure.framework import COUNTED, most
 from curation.trust.protocol.cases import (
-    COUNTED,
     MeasureCase,
     MeasureRun,
     ScoresCase,

@@ -24,15 +24,9 @@ from curation.stats.correlations import rho_interval, spearman_brown
 from curation.stats.intervals import FEW, Floats, mean_interval
 from curation.stats.power import critical_rho, needed_units, rank_power
 from curation.text.wording import amount
+from curation.trust.measure.framework import HUMAN
 from curation.trust.measure.human import MUST_FAIL, SHUFFLES, agreement, shuffled_agreement
-from curation.trust.protocol.cases import (
-    HUMAN,
-    DatasetCase,
-    MeasureCase,
-    ScoresCase,
-    counted,
-    resting_on,
-)
+from curation.trust.protocol.cases import DatasetCase, MeasureCase, ScoresCase, counted, resting_on
 from curation.trust.protocol.checks import Found
 
 _STRICT = 4  # the tier of CATs on which more annotators agree

@@ -11,7 +11,7 @@ from curation.files import CurationError, digest, printable, read_text
 from curation.formats.tables import listed, read_csv, read_json_lines
 from curation.text.wording import amount
 from curation.trust.measure import automated, human
-from curation.trust.measure.framework import Groups
+from curation.trust.measure.framework import AUTOMATED, HUMAN, Groups
 from curation.trust.measure.matching import lists
 from curation.trust.measure.scanning import Texts
 from curation.trust.runs.files import Measured, TrustRun, read_groups, source_name
@@ -19,7 +19,6 @@ from curation.trust.runs.measuring import measure_each, policies
 from curation.work.engine import Engine
 from curation.work.reporter import QUIET, Reporter
 
-AUTOMATED, HUMAN = "text-automated", "text-human"
 Rows = Sequence[tuple[str, Mapping[str, Any]]]
 
 
