@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import orjson
 
-from curation.formats.markdown import inline
 from curation.records import KINDS, Kind
 from curation.released.columns import COMPARED
 from curation.released.contents import SPLITS, PublishedCat, PublishedOption, TermKey, Version
@@ -426,32 +425,19 @@ def errata_markdown(difference: Difference, changes: Sequence[Change]) -> str:
         difference: the difference, for its names.
         changes: the changes to list.
     """
-    old, new = (inline(version.name) for version in (difference.before, difference.after))
-    page = [f"# Errata: from {old} to {new}", ""]
-    for way, terms in (("dev to test", difference.to_test), ("test to dev", difference.to_dev)):
-        names = ", ".join(map(inline, term_names(terms)))
-        page += [f"Terms moved from {way}: {names}.", ""] if terms else []
-    for was, now in difference.renamed:
-        page += [f"- term {_shown(' / '.join(was))} is now {_shown(' / '.join(now))}"]
-    page += [""] if difference.renamed else []
-    if not changes:
-        page += ["No CAT differs.", ""]
+    from curation.release.texts.render import markdown
+
+    groups = []
     for what in WHATS:
-        group = [change for change in changes if change.what == what]
-        if group:
+        if group := [change for change in changes if change.what == what]:
             cats = amount(len({change.id for change in group}), "CAT")
-            page += [f"## {cats}: {SAYS[what]}", "", *map(_line, group), ""]
-    return "\n".join(page)
-
-
-def _line(change: Change) -> str:
-    place = f"- {inline(change.id)}"
-    if change.field is None:
-        return place
-    association = f", association {inline(change.sentence)}" if change.sentence else ""
-    before, after = _shown(change.before), _shown(change.after)
-    return f"{place}{association}: {change.field} was {before}, is {after}"
-
-
-def _shown(value: object) -> str:
-    return "missing" if value is None else f"«{inline(str(value))}»"
+            groups.append((SAYS[what], group, cats))
+    moved = {"dev to test": difference.to_test, "test to dev": difference.to_dev}
+    return markdown(
+        "errata.md",
+        before=difference.before.name,
+        after=difference.after.name,
+        moved=[(way, term_names(terms)) for way, terms in moved.items()],
+        renamed=difference.renamed,
+        groups=groups,
+    )

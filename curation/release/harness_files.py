@@ -18,13 +18,13 @@ from curation.released.facts import Facts
 from curation.text.item_form import BLANK, attribute, is_glued
 
 Effect = Literal["stops", "misread", "not_counted"]
+"""What a harness does with a CAT that it gets wrong.
 
-EFFECTS: dict[Effect, str] = {
-    "stops": "the harness stops with an error, also for all other CATs",
-    "misread": "the harness scores another text, or gives the CAT another result",
-    "not_counted": "the CAT is read correctly, but some of the harness's values lack or mix it",
-}
-"""What a harness does with such a CAT. CATs that are only ``not_counted`` are never left out."""
+- ``stops``: the harness stops with an error, also for all other CATs.
+- ``misread``: the harness scores another text, or gives the CAT another result.
+- ``not_counted``: the CAT is read correctly, but some of the harness's values lack or mix it. CATs
+  that are only ``not_counted`` are never left out.
+"""
 
 
 class Mangled(NamedTuple):

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curation.files import CurationError, read_bytes
+from curation.formats.toml_files import shipped_table
 from curation.released.contents import PATTERNS
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ Done = Callable[[int], None]
 
 _DATASET = "dataset"
 PATIENCE = 60.0  # seconds for an answer, after the request is sent
-_LOGIN = "log in with «hf auth login», or set HF_TOKEN; the token needs permission to write"
 
 
 class Local(NamedTuple):
@@ -323,33 +323,20 @@ def _explain(error: BaseException, endpoint: str, repo: str) -> CurationError:
     while (cause := chain[-1].__cause__ or chain[-1].__context__) and cause not in chain:
         chain.append(cause)
     names = {kind.__name__ for one in chain for kind in type(one).__mro__}
-    if "LocalTokenNotFoundError" in names:
-        return CurationError("there is no token for the hub", _LOGIN)
-    if "OfflineModeIsEnabled" in names:
-        return CurationError("the hub is switched off by HF_HUB_OFFLINE", "unset HF_HUB_OFFLINE")
     codes = (getattr(getattr(one, "response", None), "status_code", 0) for one in chain)
     status = next((code for code in codes if isinstance(code, int) and code), 0)
-    reason, again = " ".join(str(error).split())[:300], "run the same command again"
-    changed = (
-        f"{repo} was changed by somebody else, or its name is taken ({reason})",
-        f"{again}; if the name is taken, use another with --to",
+    reason = " ".join(str(error).split())[:300]
+    known = next(
+        row
+        for row in shipped_table("release", "hub.toml")["error"]
+        if not names.isdisjoint(row.get("names", ()))
+        or re.fullmatch(row.get("status", "-"), str(status))
     )
-    member = f"use a token with permission to write, of a member of {repo.partition('/')[0]}"
-    known = {
-        401: ("the hub does not accept the token", _LOGIN),
-        403: (f"the token may not write to {repo}", member),
-        404: (f"{repo}: the hub does not find it ({reason})", "check its name"),
-        **dict.fromkeys((409, 412), changed),
-        429: ("the hub has had too many requests", "wait some minutes, then go on"),
+    values = {
+        "repo": repo,
+        "owner": repo.partition("/")[0],
+        "endpoint": endpoint,
+        "status": str(status),
     }
-    if status in known:
-        return CurationError(*known[status])
-    if status >= 500:
-        return CurationError(f"the hub fails with status {status}", "run the command again later")
-    if names & {"RecursionError", "JSONDecodeError"}:
-        return CurationError(f"{endpoint}: the answer is not that of a hub", "check HF_ENDPOINT")
-    why, goes_on = reason or type(error).__name__, f"{again}: it goes on where it was"
-    if names & {"RequestError", "ConnectError", "ConnectionError", "TransportError"}:
-        fix = f"check the network, then {goes_on}"
-        return CurationError(f"no answer from {endpoint} ({why})", fix)
-    return CurationError(f"the upload to {repo} failed: {why}", goes_on)
+    values |= {"reason": reason, "why": reason or type(error).__name__}
+    return CurationError(known["what"].format(**values), known["fix"].format(**values))
