@@ -131,7 +131,7 @@ def _read_planned(campaign: "Campaign") -> tuple[Round, ...]:
 PLANNED = Dataset("planned rounds", _planned_files, _read_planned, reads=(ANSWERED,))
 """The rounds that were opened here and have answers, as they are now, oldest first."""
 CONSENTS: Dataset[frozenset[str]] = Dataset(
-    "consents", _opened, lambda c: frozenset(each.consent for each in c.rounds), by_value=True
+    "consents", _opened, lambda c: frozenset(each.consent for each in c[ROUNDS]), by_value=True
 )
 """The versions of the consent text that the rounds have shown."""
 

@@ -12,7 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from pydantic import model_validator as check_model
 
 from curation.files import CurationError, read_text, shipped, writing
-from curation.formats.toml_files import line_of, read_toml, toml_key, toml_value, with_setting
+from curation.formats.toml_files import (
+    line_of,
+    read_toml,
+    shipped_table,
+    toml_key,
+    toml_value,
+    with_setting,
+)
 from curation.records import Fields, FlagName, Property, Qid, Requirements, RoundKind
 from curation.text.words import AFFIXING, base
 
@@ -171,23 +178,7 @@ class DomainSettings(Section):
         return self
 
 
-PAPER: dict[str, dict[str, Any]] = {
-    "gender": {"words": ("gender.csv",)},
-    "profession": {
-        "properties": ("P106",),
-        "roots": ("Q28640", "Q12737077", "Q4164871"),
-        "top": 120,
-        "merge": "all",
-    },
-    "race": {
-        "properties": ("P172", "P27"),
-        "exclude": ("Q3024240",),
-        "places": True,
-        "form": "both",
-        "top": 149,
-    },
-    "religion": {"properties": ("P140",), "form": "both", "top": 12, "merge": "all"},
-}
+PAPER: dict[str, dict[str, Any]] = shipped_table("terms", "paper.toml")
 """StereoSet's domains (ACL §4.1; Table 1: the numbers of terms).
 
 Race has nationality (P27) and ethnic group (P172), because StereoSet's target terms have both.

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from curation.files import CurationError, decoded, open_input, parsed_json, read_text
-from curation.formats.packed import CUT_OFF, HEAD, WORKBOOK, kind_of
+from curation.formats.packed import CUT_OFF, HEAD, WORKBOOK, kind_of, kinds
 from curation.formats.tables import (
     Columns,
     NumberedRow,
@@ -20,32 +20,6 @@ from curation.formats.tables import (
     read_json_lines,
     restored,
 )
-
-_SAVE = "open it in its program and save it as .xlsx"
-FIXES = {
-    "a workbook with a password": f"{_SAVE}, without a password",
-    "a workbook with macros (.xlsm)": f"{_SAVE}, without macros",
-    **dict.fromkeys(
-        (
-            "an old Office file (.xls or the like)",
-            "an OpenDocument spreadsheet (.ods)",
-            "an OpenDocument spreadsheet (.fods)",
-            "an OpenDocument file",
-            "a binary workbook (.xlsb)",
-            "a spreadsheet of Excel 2003 in XML",
-        ),
-        _SAVE,
-    ),
-    **dict.fromkeys(
-        ("a Word document", "a web page, not the data"),
-        "copy the table into a spreadsheet program and save it as .xlsx",
-    ),
-    "a Numbers file": "in Numbers, export it to Excel (.xlsx)",
-    "a link to a Google sheet, without the sheet": (
-        "in Google Sheets, download it as Microsoft Excel (.xlsx)"
-    ),
-}
-"""What to do with a file that may contain a table."""
 
 
 def is_workbook(path: Path, data: bytes | None = None) -> bool:
@@ -75,7 +49,11 @@ def is_workbook(path: Path, data: bytes | None = None) -> bool:
     if kind == CUT_OFF:
         raise damaged(path, "it is cut off, or is not an archive")
     if kind not in ("", WORKBOOK):
-        fix = "unpack it, and name the table" if kind.endswith(" archive") else FIXES.get(kind)
+        fix = (
+            "unpack it, and name the table"
+            if kind.endswith(" archive")
+            else kinds()["fixes"].get(kind)
+        )
         raise _other_kind(path, kind, fix or "ask for the table as .xlsx or CSV")
     return kind == WORKBOOK
 

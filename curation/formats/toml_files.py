@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from curation.files import CurationError, decoded, read_bytes, read_text, shipped, writing
-from curation.records import Fields
 
 LARGEST = 1 << 20  # bytes of a TOML file at most; a campaign.toml has a few thousand
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -22,7 +21,7 @@ _DIGITS = re.compile(r"\d[\d_]{1000,}")
 _DEEP = 100  # brackets within brackets: far more than any setting has
 
 
-def read_toml(path: Path, *, fix: str) -> Fields:
+def read_toml(path: Path, *, fix: str) -> dict[str, Any]:
     """The content of a TOML file.
 
     Args:
@@ -35,7 +34,7 @@ def read_toml(path: Path, *, fix: str) -> Fields:
     return parsed_toml(read_text(path), path, fix=fix)
 
 
-def parsed_toml(text: str, path: Path, *, fix: str) -> Fields:
+def parsed_toml(text: str, path: Path, *, fix: str) -> dict[str, Any]:
     """The content of a text in TOML; like ``read_toml``, which see for the arguments.
 
     ``path`` is the file, for errors.
@@ -77,7 +76,7 @@ def write_form(path: Path, text: str) -> None:
         ) from None
 
 
-def shipped_table(*path: str) -> Fields:
+def shipped_table(*path: str) -> dict[str, Any]:
     """A TOML file that comes with the tool, by its path in ``data/``."""
     return read_toml(shipped("data", *path), fix="see its first lines")
 
