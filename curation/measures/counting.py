@@ -164,13 +164,6 @@ class Counts:
     versions: dict[str, str | int]
 
 
-class _ShardCounts(NamedTuple):
-    """The words and the number of lines of one shard."""
-
-    counts: Counter[str]
-    lines: int
-
-
 def count(
     paths: Sequence[Path],
     *,
@@ -208,10 +201,10 @@ def count(
     try:
         digests = pool.map(digest, paths)
         with closing(each_shard(_count_shard, parts, engine=engine, workers=workers)) as each:
-            for index, part in each:
-                totals.update(part.counts)
-                lines[parts[index].file] += part.lines
-                tokens[parts[index].file] += part.counts.total()
+            for index, (counted, number) in each:
+                totals.update(counted)
+                lines[parts[index].file] += number
+                tokens[parts[index].file] += counted.total()
                 if tell:
                     tell(parts[index].size)
         files = [
@@ -235,8 +228,8 @@ def count(
     return Counts(base(language), counts, sum(tokens), sum(lines), files, _versions(language))
 
 
-def _count_shard(shard: Shard) -> _ShardCounts:
-    """The words of a shard."""
+def _count_shard(shard: Shard) -> tuple[Counter[str], int]:
+    """The words and the number of lines of a shard."""
     counts: Counter[str] = Counter()
     total = 0
     if base(shard.language) in UNSPACED:
@@ -244,7 +237,7 @@ def _count_shard(shard: Shard) -> _ShardCounts:
             total += lines
             for line in _decoded(block, shard).split("\n"):
                 counts.update(words(line, shard.language))
-        return _ShardCounts(counts, total)
+        return counts, total
     tally = Tally()
     for block, lines in blocks(shard):
         total += lines
@@ -252,7 +245,7 @@ def _count_shard(shard: Shard) -> _ShardCounts:
         if len(tally) > DISTINCT:
             _fold(tally, counts, shard)
     _fold(tally, counts, shard)
-    return _ShardCounts(counts, total)
+    return counts, total
 
 
 def _fold(tally: Tally, counts: Counter[str], shard: Shard) -> None:

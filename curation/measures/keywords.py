@@ -396,8 +396,8 @@ class _Counted:
             self._row(word, smoothing)
             for word in self.counts
             if len(self.where[word]) >= least
-            and _may_be_keyword(word)
-            and not self._is_removed(word, removed)
+            and not any(char.isdigit() for char in word)  # wordfreq has no single numbers
+            and not (word in removed or self.forms[word] <= removed)
         ]
         rows = [row for row in rows if row["per_million"] > row["reference_per_million"]]
         rows.sort(key=lambda row: (-row["log_likelihood"], -row["count"], row["word"]))
@@ -417,9 +417,6 @@ class _Counted:
             row["examples"] = [{"cat": text.cat, "text": text.whole} for text in texts]
         return first
 
-    def _is_removed(self, word: str, removed: set[str]) -> bool:
-        return word in removed or self.forms[word] <= removed
-
     def _row(self, word: str, smoothing: float) -> Keyword:
         reference, count = self.reader.reference, self.counts[word]
         amount = self.reader.amounts.get(word, 0.0)
@@ -437,8 +434,3 @@ class _Counted:
             "per_million": focus,
             "reference_per_million": other,
         }
-
-
-def _may_be_keyword(word: str) -> bool:
-    """Words with digits are not keywords, because wordfreq has no single numbers."""
-    return not any(char.isdigit() for char in word)

@@ -197,29 +197,24 @@ CHECKS: tuple[Callable[[Sequence[Cat]], CatFindings], ...] = (
 
 def uneven_terms(cats: Sequence[Cat]) -> Iterator[tuple[str, str, str, str]]:
     """The (domain, target, code, detail) of targets with far fewer or more CATs than usual."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for cat in cats:
-        counts[cat.domain][cat.target] += 1
-    for domain, by_target in counts.items():
-        middle = median(by_target.values())
-        for target, count in by_target.items():
-            if not middle / FAR <= count <= middle * FAR:
-                detail = (
-                    f"{target!r} has {amount(count, 'CAT')}; the median of {domain!r} is {middle:g}"
-                )
-                yield domain, target, "terms_uneven", detail
+    for domain, targets in grouped((cat.domain, cat.target) for cat in cats).items():
+        for target, detail in _uneven(targets, f"the median of {domain!r}"):
+            yield domain, target, "terms_uneven", detail
 
 
 def uneven_domains(cats: Sequence[Cat]) -> Iterator[tuple[str, str]]:
     """The (code, detail) of domains with far fewer or more CATs than usual."""
-    counts = Counter(cat.domain for cat in cats)
-    for domain, count in counts.items():
-        middle = median(counts.values())
+    for _, detail in _uneven([cat.domain for cat in cats], "the median of the domains"):
+        yield "domains_uneven", detail
+
+
+def _uneven(names: Sequence[str], of: str) -> Iterator[tuple[str, str]]:
+    """Names that occur far less or more often than the median name, and a text that says so."""
+    counts = Counter(names)
+    middle = median(counts.values()) if counts else 0
+    for name, count in counts.items():
         if not middle / FAR <= count <= middle * FAR:
-            detail = (
-                f"{domain!r} has {amount(count, 'CAT')}; the median of the domains is {middle:g}"
-            )
-            yield "domains_uneven", detail
+            yield name, f"{name!r} has {amount(count, 'CAT')}; {of} is {middle:g}"
 
 
 def leaks(cats: Sequence[Cat]) -> Iterator[tuple[str, str]]:
@@ -373,7 +368,6 @@ def pitfalls(
     cats: Sequence[Cat],
     *,
     language: str,
-    where: Callable[[Cat], str] | None = None,
     own: Path | None = None,
     names: Names | None = None,
     off: Mapping[str, str] | None = None,
@@ -387,7 +381,6 @@ def pitfalls(
     Args:
         cats: the dataset, in the order of its file.
         language: language code of the texts.
-        where: gives a CAT's place for a reader; by default its id.
         own: the team's own word lists, with the columns of ``data/words/pitfalls.csv``.
         names: other names of a target, by its term's id; a context may use them.
         off: pitfalls that are not checked, with the reason.
@@ -401,7 +394,6 @@ def pitfalls(
     Raises:
         CurationError: ``own`` cannot be read; the message names the line. Or a worker died.
     """
-    place = where or (lambda cat: f"CAT {cat.id}")
     targets = tuple(dict.fromkeys((cat.domain, cat.target) for cat in cats))
     checks = _Checks(language, own, targets)
     why = dict(checks.why)
@@ -421,7 +413,7 @@ def pitfalls(
     several = workers if len(cats) >= MANY else 1
     with closing(each_shard(checks, shards, workers=several)) as each:
         take(islice(each, 1))  # the others go on with the texts, this process with the whole
-        whole = _of_dataset(cats, place, checks, tell)
+        whole = _of_dataset(cats, checks, tell)
         meanwhile()
         take(each)
     hits: list[Pitfall] = []
@@ -429,20 +421,18 @@ def pitfalls(
     for cat, findings in zip(cats, every, strict=True):
         if without_votes and cat.id in without_votes:
             findings.append(Finding("no_votes", None, "no label of this campaign counts for it"))
-        hits += (_of_cat(cat, hit, place(cat)) for hit in findings if hit.code not in why)
+        hits += (_of_cat(cat, hit) for hit in findings if hit.code not in why)
     hits += whole
     return Report(language, len(cats), hits, _table(hits, cats, why))
 
 
-def _of_dataset(
-    cats: Sequence[Cat], place: Callable[[Cat], str], checks: "_Checks", tell: Tell
-) -> list[Pitfall]:
+def _of_dataset(cats: Sequence[Cat], checks: "_Checks", tell: Tell) -> list[Pitfall]:
     """The hits of the checks of the whole dataset, and of its targets and domains."""
     hits: list[Pitfall] = []
     for n, check_whole in enumerate(CHECKS):
         tell("dataset", n, len(CHECKS))
         for at, finding in check_whole(cats):
-            hits.append(_of_cat(cats[at], finding, place(cats[at])))
+            hits.append(_of_cat(cats[at], finding))
     for domain, target, code, detail in [
         *uneven_terms(cats),
         *lexical.check_targets(checks.targets, checks.lexicon),
@@ -541,11 +531,10 @@ def _stereoset() -> Rates:
     return read_json(shipped("data", "rates", "stereoset_dev.json"))["counts"]  # type: ignore[no-any-return]
 
 
-def _of_cat(cat: Cat, finding: Finding, where: str) -> Pitfall:
+def _of_cat(cat: Cat, finding: Finding) -> Pitfall:
     association = None if finding.at is None else cat.associations[finding.at].id
-    return pitfall(
-        finding.code, where, finding.detail, item=cat.id, association=association, target=cat.target
-    )
+    about = {"item": cat.id, "association": association, "target": cat.target}
+    return pitfall(finding.code, _name(cat), finding.detail, **about)
 
 
 def _names(targets: Iterable[tuple[str, str]]) -> dict[str, list[tuple[list[str], str, str]]]:

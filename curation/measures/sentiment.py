@@ -146,6 +146,7 @@ def _row(
     shares = ("negative", "positive") if classes == 2 else CLASSES
     worse, better = (table[:, GOLDS.index(gold), 0] for gold in ("stereotype", "anti-stereotype"))
     sizes = table[:, 0].sum(axis=1)  # every CAT has one association of each label
+    ends = _percent(mean_interval(worse - better, sizes))
     return {
         "kind": kind,
         "domain": domain,
@@ -161,7 +162,7 @@ def _row(
         },
         "difference": {
             "value": 100 * float((worse - better).sum() / sizes.sum()),
-            "ci": _clipped(_percent(mean_interval(worse - better, sizes))),
+            "ci": ends and [max(-100.0, ends[0]), min(100.0, ends[1])],
             "p": swap_test(worse - better, seed=seed),
         },
     }
@@ -170,10 +171,6 @@ def _row(
 def _share(of_class: Floats, sizes: Floats) -> Share:
     ends = share_interval(of_class, sizes, observations=float(sizes.sum()))
     return {"share": 100 * float(of_class.sum() / sizes.sum()), "ci": _percent(ends)}
-
-
-def _clipped(ends: Interval | None) -> Interval | None:
-    return ends and [max(-100.0, ends[0]), min(100.0, ends[1])]
 
 
 def _percent(ends: Interval | None) -> Interval | None:

@@ -151,6 +151,11 @@ def statistics(
     if writers is None:
         not_checked["writers"] = "a gold file does not name the writers of its CATs"
     texts = {cat.id: options(cat) for cat in cats}
+    vocabulary = None
+    try:
+        vocabulary = _vocabulary(cats, texts, language)
+    except NotCheckedError as reason:
+        not_checked["vocabulary"] = str(reason)
     return {
         "language": language,
         "kinds": {
@@ -164,7 +169,7 @@ def statistics(
         },
         "overall": cell(cats, units),
         "gaps": [row for kind in KINDS for row in _gaps(of_kind(cats, kind), texts, kind, units)],
-        "vocabulary": vocabulary(cats, texts, language=language, not_checked=not_checked),
+        "vocabulary": vocabulary,
         "terms": terms(cats, texts, writers or {}),
         "writers": _writers(cats, writers) if writers else None,
         "not_checked": not_checked,
@@ -266,13 +271,7 @@ def _gaps(cats: Sequence[Cat], texts: Texts, kind: str, units: Mapping[str, Coun
 # --- vocabulary ---------------------------------------------------------------------------------
 
 
-def vocabulary(
-    cats: Sequence[Cat],
-    texts: Texts,
-    *,
-    language: str,
-    not_checked: dict[str, str] | None = None,
-) -> list[Vocabulary] | None:
+def _vocabulary(cats: Sequence[Cat], texts: Texts, language: str) -> list[Vocabulary]:
     """How many words the associations of each domain and label use, and how many different ones.
 
     Words are counted in the text that fills the BLANK, or in the sentences. ``in_sample`` is how
@@ -280,32 +279,33 @@ def vocabulary(
     (rarefaction, Hurlbert 1971). It makes parts of different size comparable, and is None for fewer
     than a thousand words.
 
-    Returns:
-        One row per domain and label; None if texts of this language cannot be split into words.
+    Raises:
+        NotCheckedError: texts of this language cannot be split into words.
     """
     rows = []
-    try:
-        for domain, own in by_domain(cats):
-            by_label: dict[str, Counter[str]] = {gold: Counter() for gold in GOLDS}
-            for cat in own:
-                for a, option in zip(cat.associations, texts[cat.id], strict=True):
-                    by_label[a.gold].update(words(option, language))
-            for gold, counter in by_label.items():
-                rows.append(
-                    Vocabulary(
-                        domain=domain,
-                        label=gold,
-                        words=counter.total(),
-                        different=len(counter),
-                        once=sum(n == 1 for n in counter.values()),
-                        in_sample=different_in_sample(list(counter.values()), SAMPLE),
-                    )
+    for domain, own in by_domain(cats):
+        for gold, options_of_gold in _by_label(own, texts).items():
+            counts = Counter(word for option in options_of_gold for word in words(option, language))
+            rows.append(
+                Vocabulary(
+                    domain=domain,
+                    label=gold,
+                    words=counts.total(),
+                    different=len(counts),
+                    once=sum(n == 1 for n in counts.values()),
+                    in_sample=different_in_sample(list(counts.values()), SAMPLE),
                 )
-    except NotCheckedError as reason:
-        if not_checked is not None:
-            not_checked["vocabulary"] = str(reason)
-        return None
+            )
     return rows
+
+
+def _by_label(cats: Sequence[Cat], texts: Texts) -> dict[str, list[str]]:
+    """The texts of the associations of each label."""
+    by_label: dict[str, list[str]] = {gold: [] for gold in GOLDS}
+    for cat in cats:
+        for a, option in zip(cat.associations, texts[cat.id], strict=True):
+            by_label[a.gold].append(option)
+    return by_label
 
 
 def different_in_sample(counts: Sequence[int], size: int) -> float | None:
@@ -354,23 +354,17 @@ def terms(cats: Sequence[Cat], texts: Texts, writers: Mapping[str, str | None]) 
             "writers": len({writer for cat in own if (writer := writers.get(cat.id))}) or None,
             "attributes": _commonest(of_kind(own, "intrasentence"), texts),
         }
-        for (domain, term), own in sorted(by_term.items(), key=lambda pair: _place(pair[1][0]))
+        for (domain, term), own in sorted(
+            by_term.items(), key=lambda pair: (pair[0][0], pair[1][0].target, pair[0][1])
+        )
     ]
-
-
-def _place(cat: Cat) -> tuple[str, str, str]:
-    return cat.domain, cat.target, cat.term
 
 
 def _commonest(cats: Sequence[Cat], texts: Texts) -> dict[str, Attribute]:
     """By label, the commonest attribute, how often it occurs and its share in percent."""
-    by_label: dict[str, Counter[str]] = {gold: Counter() for gold in GOLDS}
-    for cat in cats:
-        for a, option in zip(cat.associations, texts[cat.id], strict=True):
-            by_label[a.gold][same_text(option)] += 1
     commonest: dict[str, Attribute] = {}
-    for gold, counter in by_label.items():
-        if counter:
+    for gold, own in _by_label(cats, texts).items():
+        if counter := Counter(map(same_text, own)):
             text, count = min(counter.items(), key=lambda pair: (-pair[1], pair[0]))
             commonest[gold] = {"text": text, "count": count, "share": 100 * count / counter.total()}
     return commonest

@@ -95,7 +95,8 @@ def classify(
             f"{path.parent}: {error.strerror}: the classifier's results cannot be stored there",
             f"set the environment variable {CACHE} to another folder",
         ) from None
-    _end_half_line(path)
+    if read_bytes(path)[-1:] not in {b"", b"\n"}:  # not cut, since the cache has no lock
+        append_lines(path, [b"\n"])  # ends the half line that a killed command left
     with reporter.tracked("sentiment", len(queue)) as advance:
         for start in range(0, len(queue), _AT_ONCE):
             some = queue[start : start + _AT_ONCE]
@@ -117,12 +118,6 @@ def _cache_file(about: Fields) -> Path:
     folder = os.environ.get(CACHE)
     home = Path(folder) if folder else user_cache_path("curation")
     return home / "sentiment" / f"{hashlib.sha256(dump_json(about)).hexdigest()[:32]}.jsonl"
-
-
-def _end_half_line(path: Path) -> None:
-    """End the half line that a killed command left. It is not cut: the cache has no lock."""
-    if read_bytes(path)[-1:] not in {b"", b"\n"}:
-        append_lines(path, [b"\n"])
 
 
 def _key(text: str) -> str:
@@ -209,15 +204,10 @@ def statistics_of(source: Source, settings: MeasureSettings, reporter: Reporter 
     from curation.measures.statistics import statistics
 
     count = token_counter(settings.tokenizer) if settings.tokenizer else None
-    writers = _writers(source)
+    writers = None
+    if source.campaign:
+        writers = {item.id: item.writer for item in source.campaign.items}
     return dict(statistics(source.cats, language=source.language, writers=writers, tokens=count))
-
-
-def _writers(source: Source) -> dict[str, str | None] | None:
-    """Who wrote each item; None for gold files."""
-    if source.campaign is None:
-        return None
-    return {item.id: item.writer for item in source.campaign.items}
 
 
 # --- sentiment ----------------------------------------------------------------------------------
@@ -297,10 +287,6 @@ def sentiment_of(source: Source, settings: MeasureSettings, reporter: Reporter =
 
 
 # --- keywords -----------------------------------------------------------------------------------
-
-
-def _keyword_packages(settings: Settings) -> tuple[str, ...]:
-    return (*_word_packages(settings), "simplemma")
 
 
 def keywords_of(source: Source, settings: MeasureSettings, reporter: Reporter = QUIET) -> Report:
@@ -426,10 +412,10 @@ def _measured(name: str, campaign: Campaign, out: Out) -> tuple[Report, dict[str
     """Measure the kept CATs, and keep the report; gives it, and the number of CATs."""
     source = campaign_source(campaign)
     report = MEASURES[name](source, measure_settings(source), out)
-    own = {each.name: report[field] for field, each in _OWN.get(name, {}).items()}
-    kept = {field: value for field, value in report.items() if field not in _OWN.get(name, {})}
-    for file, content in {f"{name}.json": kept, **own}.items():
-        out.json(file, content)
+    own_files = _OWN.get(name, {})
+    out.json(f"{name}.json", {key: value for key, value in report.items() if key not in own_files})
+    for field, dataset in own_files.items():
+        out.json(dataset.name, report[field])
     return report, {"cats": len(source.cats)}
 
 
@@ -473,7 +459,7 @@ def sentiment(campaign: Campaign, out: Out) -> dict[str, int]:
     reads=(TERMS, CATS),
     as_it_is=(REFERENCE,),
     settings=("campaign.language", "measures.comparing"),
-    packages=_keyword_packages,
+    packages=lambda settings: (*_word_packages(settings), "simplemma"),
 )
 def keywords(campaign: Campaign, out: Out) -> dict[str, int]:
     """Look for keywords of domains, labels and terms."""

@@ -23,6 +23,7 @@ from curation.scores.groups import (
     Power,
     Ranking,
     Result,
+    overall_cell,
     single,
 )
 from curation.scores.published import choose, printed_name
@@ -131,8 +132,9 @@ def mechanisms(results: Sequence[Result], groups: Sequence[Group]) -> list[Means
             own = [pair for pair in pairs if _differ(*pair, kind)]
             if len(own) < 2:
                 continue
+            cells = [[overall_cell(pair[side], kind) for pair in own] for side in (0, 1)]
             means = (
-                [sum(_cell(pair[side], kind)[metric] for pair in own) / len(own) for side in (0, 1)]
+                [sum(cell[metric] for cell in side) / len(own) for side in cells]
                 for metric in METRICS
             )
             rows.append(Means(first.name, second.name, kind, [a["model"] for a, _ in own], *means))
@@ -147,11 +149,6 @@ def _differ(a: Result, b: Result, kind: str) -> bool:
     known = kind in a["rules"] and kind in b["rules"]
     both = known and kind in a["kinds"] and kind in b["kinds"]
     return both and a["rules"][kind] != b["rules"][kind]
-
-
-def _cell(run: Result, kind: str) -> Mapping[str, Any]:
-    cell: Mapping[str, Any] = (run if kind == BOTH else run["kinds"][kind])["overall"]
-    return cell
 
 
 def pair_spread(board: Board, pair: Pair | tuple[int, None], metric: str) -> Spread | None:

@@ -152,8 +152,17 @@ def compare(
     if scores and source.gold and not scores.exists():
         raise CurationError(f"{scores}: no such folder", "name the folder of scores with --scores")
     answers = read_answers(scores, only={profile, rule} - {""}) if scores else []
+    about = Comparison(
+        source.split,
+        source.kind,
+        tier,
+        source.original_targets,
+        ties,
+        len(source.cats),
+        answers=answers,
+    )
     if scores and not predictions and all_without_score(scores, answers, reporter=reporter):
-        return _about(source, tier, ties)._replace(answers=answers)
+        return about
     every = read_runs(
         scores, predictions, lower_is_likelier=lower_is_likelier, partial=partial, reporter=reporter
     )
@@ -199,7 +208,8 @@ def compare(
             lower = run.lower_is_likelier
             warn_of_turned(run.name, result, lower=lower, reporter=reporter, run=run.model)
     names = {group.name for group in chosen}
-    return _about(source, tier, ties)._replace(
+    return about._replace(
+        cats=len(source.cats),
         left_out=left_out,
         runs=[
             of_one_kind(result) if source.kind or len(result["kinds"]) < len(kinds) else result
@@ -210,7 +220,6 @@ def compare(
         shifts=stage.shifts(run_board, chosen),
         flagged=stage.without_flagged(run_board, source.cats, _flagged(source)),
         model_terms=stage.terms_of(terms_of, results, reports, count=terms, agreement=agreement),
-        answers=answers,
     )
 
 
@@ -220,12 +229,6 @@ def _flagged(source: Source) -> Mapping[str, int]:
         return {}
     items = source.campaign.items
     return flag_counts(source.campaign, read_counted(source.campaign, items, alone=True))
-
-
-def _about(source: Source, tier: int | None, ties: Ties) -> Comparison:
-    """What a report says about the CATs."""
-    cats = len(source.cats)
-    return Comparison(source.split, source.kind, tier, source.original_targets, ties, cats)
 
 
 def read_agreement(source: Source) -> dict[str, Agreement]:

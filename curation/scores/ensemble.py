@@ -534,18 +534,17 @@ def _write(
     """Write an ensemble's files, and return the content of its ``run.json``."""
     asked = digests(cats, variant=about["variant"])
     rules = {a.id: about["rules"].get(cat.kind) for cat in cats for a in cat.associations}
-    scores = b""
+    lines = []
     for name, value in values.items():
-        digest_of_text = asked.get(name, "")
-        scores += dump_line(
-            Score(
-                model=about["model"],
-                rule=rules[name],
-                association=name,
-                value=value,
-                asked=digest_of_text,
-            )
+        score = Score(
+            model=about["model"],
+            rule=rules[name],
+            association=name,
+            value=value,
+            asked=asked.get(name, ""),
         )
+        lines.append(dump_line(score))
+    scores = b"".join(lines)
     about = {**about, "scores_sha256": hashlib.sha256(scores).hexdigest()}
     report = {"run": about, "ties": ties, "of": scored_cats(cats), "splits": results}
     # The description comes first: if the command is killed in between, the folder is known as this

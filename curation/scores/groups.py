@@ -15,7 +15,7 @@ from curation.records import KINDS, Cat, Fields
 from curation.scores.run_folder import ENSEMBLE
 from curation.scores.runs import Run
 from curation.stats.intervals import Interval
-from curation.stats.metrics import Ties
+from curation.stats.metrics import BOTH, Ties
 from curation.stats.power import Needed
 
 Sort = Literal["profile", "rules", "alone"]
@@ -265,6 +265,11 @@ def _difference(head: str, ranked: str) -> str:
 
 Result = Mapping[str, Any]
 """What ``compare.run_results`` gives."""
+
+
+def overall_cell(result: Result, kind: str) -> Any:
+    """The cell of all CATs of a kind, or of «both»; None for both if the run lacks a kind."""
+    return (result if kind == BOTH else result["kinds"][kind])["overall"]
 
 
 class Difference(NamedTuple):

@@ -222,11 +222,10 @@ def published(
         ties: official: a tie counts as lost, as in StereoSet. half: it counts as half won.
         csv_file (FILE): Also write the rows to a long table.
     """
-    from curation.scores import published as stage
-    from curation.scores.published import choose
+    from curation.scores import published as printed
     from curation.scores.results import beside_printed
 
-    rows = choose(table or [])
+    rows = printed.choose(table or [])
     if scores or predictions:
         if not gold:
             raise CurationError(
@@ -255,9 +254,9 @@ def published(
             _list(rows)
         else:
             _list_tables(rows)
-    write_csv(csv_file, stage.long_rows(report["rows"], tier=tier))
+    write_csv(csv_file, printed.long_rows(report["rows"], tier=tier))
     if latex:
-        text = stage.latex(report["rows"], ties=ties, tier=tier, intervals=intervals)
+        text = printed.latex(report["rows"], ties=ties, tier=tier, intervals=intervals)
         write_text(latex, text)
     write_json(json_file, report)
 
@@ -408,11 +407,10 @@ def predictions(
         model: The model's name; default: taken from the file's name.
     """
     from curation.scores.commands.tables import show_results
+    from curation.scores.models import warn_before_scoring
     from curation.scores.results import score_predictions
 
     source = gold_source(gold, reporter=console)
-    from curation.scores.models import warn_before_scoring
-
     warn_before_scoring(source.of_kind(kind), console)
     result = score_predictions(
         predictions,
@@ -456,13 +454,12 @@ def baselines(
             classifier, otherwise VADER's, for English.
     """
     from curation.scores.commands.tables import show_baselines
+    from curation.scores.models import warn_before_scoring
     from curation.scores.results import baselines as compute
     from curation.scores.tables import latex_baselines
 
     source = open_source(campaign, gold=gold, language=language, reporter=console)
     source.warn_of_language(console)
-    from curation.scores.models import warn_before_scoring
-
     warn_before_scoring(source.in_split(split), console)
     source = source.by_original(console) if original_targets else source
     source = source.in_split(split).in_tier(tier, console)

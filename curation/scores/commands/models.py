@@ -201,8 +201,8 @@ def models(
         tier (N): Show results for CATs on whose labels N or more annotators agree; all CATs are
             scored.
     """
-    from curation.scores.commands.tables import show_results
-    from curation.scores.models import check_names, plan_model
+    from curation.scores.commands.tables import show_report, show_results
+    from curation.scores.models import check_names, plan_model, warn_before_scoring
 
     named = list(map(named_model, names))
     check_chat_options(named, how, chat, rule=rule, profile=profile)
@@ -222,8 +222,6 @@ def models(
         plans = [plan_model(spec, source, variant=variant) for spec in specs]
         show_plans(plans, chat.spec(), chat.prices)
         return
-    from curation.scores.models import warn_before_scoring
-
     warn_before_scoring(source, console)
     shown = source.in_tier(tier, console).cats
     of = Counter(cat.kind for cat in source.cats)
@@ -241,25 +239,15 @@ def models(
             if split == "test" or len(splits) == 1
         ]
         if scored.choice:
-            _show_answers(scored, chat.prices, flags)
+            model, way = scored.job.identity["model"], scored.job.folder.name
+            show_report(scored.choice, run=f"{model}/{way}", model=model, flags=flags)
+            show_used(run, chat.prices)
     if failed:
         raise CurationError(
             f"{len(failed)} of {amount(len(specs), 'model')} could not be scored completely: "
             f"{', '.join(failed)}",
             "fix the errors above and run the command again; scores that exist are kept",
         )
-
-
-def _show_answers(
-    scored: "ScoredModel", prices: Prices | None, flags: Sequence[Sequence[str]]
-) -> None:
-    """Show what a chat model answered, what all its marks mean, and the tokens that it took."""
-    from curation.scores.commands.tables import show_report
-
-    folder, model = scored.job.folder, scored.job.identity["model"]
-    run = f"{model}/{folder.name}"
-    show_report(scored.choice or {}, run=run, model=model, flags=flags)
-    show_used(scored.report["run"], prices)
 
 
 def _with_prompts(specs: Sequence[ModelSpec], source: Source, chat: ChatOptions) -> list[ModelSpec]:

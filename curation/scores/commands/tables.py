@@ -9,7 +9,16 @@ from curation.scores import tables
 from curation.scores.answer_report import answers_row
 from curation.scores.answers import differs
 from curation.scores.flags import MARKS, flags_of, marked, notes
-from curation.scores.groups import Comparison, Difference, Means, ModelTerms, Power, Ranking
+from curation.scores.groups import (
+    Comparison,
+    Difference,
+    Means,
+    ModelTerms,
+    Power,
+    Ranking,
+    Result,
+    overall_cell,
+)
 from curation.scores.tables import SIZES, rule_text, size_text
 from curation.scores.terms import most_and_least
 from curation.stats.metrics import BOTH, METRICS
@@ -17,7 +26,8 @@ from curation.terminal import console
 from curation.text.rules import grouped
 from curation.text.wording import amount
 
-HEADS = ["CATs", "terms", "ties", "lms", "95 %", "ss", "95 %", "icat", "95 %"]
+METRIC_HEADS = [head for metric in METRICS for head in (metric, "95 %")]
+HEADS = ["CATs", "terms", "ties", *METRIC_HEADS]
 _LEAST = ["parameters", "corpus, GB", "rules", "ties", "prompts × samples", "questions", "rest %"]
 _LEAST += ["agreement", "mean ss", "terms", "CATs", "p"]
 
@@ -376,7 +386,6 @@ _ABOUT_TERMS = (
     "chance"
 )
 _MANY = 45  # with more pairs than this, only neighbours in the ranking are shown
-Result = Mapping[str, Any]  # of compare.run_results
 Runs = Mapping[str, Result]  # results by run, MODEL/RULE
 
 
@@ -409,7 +418,7 @@ def show_comparison(report: Comparison, *, terms: int = 3, all_tables: bool = Fa
     for part in report.model_terms:
         _show_model_terms(part, runs, tier)
     shown = [runs[run] for group in report.groups for run in group.models]
-    cells = (_cell(result, kind) for result in shown for kind in (BOTH, *result["kinds"]))
+    cells = (overall_cell(result, kind) for result in shown for kind in (BOTH, *result["kinds"]))
     show_notes(cell for cell in cells if cell)
     show_answers(report.answers)
     others = [runs[name] for row in report.shifts for name in (row.a, row.b)]
@@ -422,32 +431,30 @@ def _show_models(group: Ranking, runs: Runs, tier: str) -> None:
     results = [runs[run] for run in group.models]
     there = [kind for kind in KINDS if any(kind in result["kinds"] for result in results)]
     kinds = [BOTH, *there] if len(there) > 1 else there
-    heads, sizes = _sizes(results)
+    sizes = [size for size in SIZES if any(result[size] is not None for result in results)]
+    heads = ["rules", *(SIZES[size] for size in sizes), *HEADS]
+
+    def row(result: Result, kind: str) -> list[Any]:
+        known = (size_text(result[s]) if s == "parameters" else result[s] for s in sizes)
+        return [rule_text(result, kind), *known, *cells(overall_cell(result, kind))]
+
     if len(results) == 1:
         only = results[0]
-        rows = []
-        for kind in kinds:
-            name = "both kinds" if kind == BOTH else kind
-            rules = rule_text(only, kind)
-            rows.append([name, rules, *sizes[only["run"]], *cells(_cell(only, kind))])
         title = f"{_named(only, group)}, {group.title}{tier}"
-        _table(title, ["CATs of", "rules", *heads, *HEADS], rows)
+        _table(title, ["CATs of", *heads], [[_kind_name(kind), *row(only, kind)] for kind in kinds])
         return
     for kind in kinds:
         own = [result for result in results if kind in result["kinds"]]
         if kind == BOTH:
             own = [result for result in results if result["run"] not in group.one_kind_only]
-        own.sort(key=lambda result: -_cell(result, kind)["icat"])
-        rows = [
-            [
-                *(_named(result), rule_text(result, kind)),
-                *(*sizes[result["run"]], *cells(_cell(result, kind))),
-            ]
-            for result in own
-        ]
-        title = f"Models, {group.title}, {'both kinds' if kind == BOTH else kind}{tier}"
+        own.sort(key=lambda result: -overall_cell(result, kind)["icat"])
+        rows = [[_named(result), *row(result, kind)] for result in own]
         if rows:
-            _table(title, ["model", "rules", *heads, *HEADS], rows)
+            _table(f"Models, {group.title}, {_kind_name(kind)}{tier}", ["model", *heads], rows)
+
+
+def _kind_name(kind: str) -> str:
+    return "both kinds" if kind == BOTH else kind
 
 
 def _show_flagged(rows: Sequence[Fields], runs: Runs, tier: str) -> None:
@@ -457,26 +464,10 @@ def _show_flagged(rows: Sequence[Fields], runs: Runs, tier: str) -> None:
         console.table(f"Without flagged CATs{tier}", ["model", "flagged by", *HEADS], table)
 
 
-def _cell(result: Result, kind: str) -> Any:
-    return (result if kind == BOTH else result["kinds"][kind])["overall"]
-
-
 def _named(result: Result, group: Ranking | None = None) -> str:
     """A model's name with its marks; the run's name if the run is a group of its own."""
     alone = group is not None and group.sort == "alone"
     return marked(result["run"] if alone else result["model"], result["flags"])
-
-
-def _sizes(results: Sequence[Result]) -> tuple[list[str], dict[str, list[Any]]]:
-    """Heads of the sizes that any of these models has, and each run's cells under them."""
-    known = [size for size in SIZES if any(result[size] is not None for result in results)]
-    rows = {
-        result["run"]: [
-            size_text(result[size]) if size == "parameters" else result[size] for size in known
-        ]
-        for result in results
-    }
-    return [SIZES[size] for size in known], rows
 
 
 def _by_pair(rows: Sequence[Difference]) -> list[list[Difference]]:
@@ -592,7 +583,7 @@ def _show_model_terms(part: ModelTerms, runs: Runs, tier: str) -> None:
         ]
         for row in part.rows
     ]
-    heads = ["domain", "", "term", "lms", "95 %", "ss", "95 %", "icat", "95 %", "CATs"]
+    heads = ["domain", "", "term", *METRIC_HEADS, "CATs"]
     result = runs[part.run]
     kind = f", {next(iter(result['kinds']))}" if len(result["kinds"]) == 1 else ""
     title = f"Terms of {_named(result)}, {rule_text(result)}{kind}{tier}"
