@@ -36,11 +36,10 @@ from numpy.typing import NDArray
 from curation.scores.answers import NONE, REFUSED, group_differences, uneven_groups
 from curation.scores.answers import share as share_of
 from curation.stats.agreement import MEASURES, by_cat, contributions, interval
-from curation.stats.correlations import rho_interval
+from curation.stats.correlations import critical_rho, rank_power, rho_interval
 from curation.stats.intervals import FEW_CATS, mean_interval, share_interval
 from curation.stats.metrics import METRICS, cell, icat
-from curation.stats.power import Spread, critical_rho, needed_terms, power_at, rank_power
-from curation.stats.tests import paired_tests, t_test
+from curation.stats.tests import Spread, needed_terms, paired_tests, power_at, t_test
 
 Floats = NDArray[np.float64]
 Two = tuple[float, float]  # values of two models
@@ -583,7 +582,7 @@ def measured_icc(folder: Path) -> dict[str, tuple[float, float]]:
     from curation.campaign.source import read_gold
     from curation.formats.predictions import read_predictions
     from curation.stats.metrics import comparisons
-    from curation.stats.power import spread
+    from curation.stats.tests import spread
 
     cats = read_gold(sorted(folder.glob("dev_intrasentence_*.json")))
     found = {}

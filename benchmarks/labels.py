@@ -69,7 +69,7 @@ def read_and_filter(folder: Path) -> dict[str, float]:
     from curation.decisions.filter import judge
     from curation.files import read_records, read_table
     from curation.records import Item, Label
-    from curation.stats.votes import count
+    from curation.stats.agreement import count
 
     start = time.perf_counter()
     labels = read_table([folder / "labels.jsonl"], Label)
@@ -86,7 +86,7 @@ def agreement(folder: Path) -> dict[str, float]:
     from curation.decisions.filter import judge
     from curation.files import read_records, read_table
     from curation.records import Item, Label, Term
-    from curation.stats.votes import count
+    from curation.stats.agreement import count
 
     labels = read_table([folder / "labels.jsonl"], Label)
     items = read_records(folder / "items.jsonl", Item)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_type_hi
 
 import orjson
 
-from curation.text.addresses import hide_secrets
+from curation.text.wording import hide_secrets
 
 if TYPE_CHECKING:
     import pandas as pd

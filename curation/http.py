@@ -34,7 +34,7 @@ from urllib3.exceptions import (
 from urllib3.util import Retry
 
 from curation.files import CurationError
-from curation.text.addresses import hide_secrets, login_secrets, show_address
+from curation.text.wording import hide_secrets, login_secrets, show_address
 from curation.version import __version__
 
 LARGEST = 128 << 20  # bytes of an answer, uncompressed

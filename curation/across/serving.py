@@ -17,8 +17,8 @@ from curation.formats.tables import csv_text, read_csv
 from curation.rounds import people, round_files, round_status
 from curation.rounds.progress import ItemFacts, Overview
 from curation.rounds.sheets import read_people
-from curation.text.addresses import show_address
 from curation.text.times import now
+from curation.text.wording import show_address
 from curation.work.engine import in_own_process
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from curation.formats.predictions import finite
 from curation.formats.toml_files import shipped_table
 from curation.models.rules import PROFILES
 from curation.records import KINDS, Kind, Record
-from curation.text.characters import inert
+from curation.text.wording import inert
 
 REASONS: dict[str, dict[str, str]] = shipped_table("board", "reasons.toml")
 """Why a submission is refused or not scored yet, by code: what it ``says``, and the ``fix``."""

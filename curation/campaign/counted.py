@@ -10,7 +10,7 @@ from curation.records import VALUES, Item, Term
 from curation.text.rules import Votes
 
 if TYPE_CHECKING:
-    from curation.stats.votes import Counted
+    from curation.stats.agreement import Counted
 
 
 def terms_of(campaign: Campaign, items: Sequence[Item]) -> Mapping[str, Term]:
@@ -61,7 +61,7 @@ def read_counted(
         ``labels``, a table with one row for each label; and ``votes``, of shape (3 · items, 4):
         three rows per item in the order of ``items``, columns in the order of ``records.VALUES``.
     """
-    from curation.stats.votes import count
+    from curation.stats.agreement import count
 
     settings = campaign.settings.decisions
     labels = campaign.labels

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from curation.checks.content import ENDS, meta_text
 from curation.checks.lists import JOINING, NEEDS, UNMARKED, Lists, in_small
 from curation.records import Gold, Kind
-from curation.text.characters import controls
-from curation.text.item_form import BLANK, filler, flaws, is_hyphenated, left, names
+from curation.text.item_form import BLANK, controls, filler, flaws, is_hyphenated, left, names
 from curation.text.rules import same_text
 from curation.text.words import AFFIXING, UNSPACED, base, split
 

@@ -22,7 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 from curation.files import CurationError
 from curation.terminal import console
 from curation.terminal.options import Commands
-from curation.text.addresses import hide_secrets
+from curation.text.wording import hide_secrets
 from curation.version import __version__
 
 COMMANDS: dict[str, tuple[str, str]] = {

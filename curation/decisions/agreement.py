@@ -8,9 +8,16 @@ import numpy as np
 import pandas as pd
 
 from curation.records import GOLDS, VALUES, Decision, Fields, Item, Term
-from curation.stats.agreement import MEASURES, Counts, by_cat, coefficient, contributions, interval
+from curation.stats.agreement import (
+    MEASURES,
+    Counted,
+    Counts,
+    by_cat,
+    coefficient,
+    contributions,
+    interval,
+)
 from curation.stats.intervals import Interval
-from curation.stats.votes import Counted
 from curation.text.rules import chance_of_agreement
 from curation.text.wording import amount
 

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from curation.records import GOLDS, KINDS, VALUES, Decision, Flag, Gold, Item, Verdict
-from curation.stats.votes import Counted, count
+from curation.stats.agreement import Counted, count
 from curation.text.rules import TIERS, Outcome, Votes, decide, tier
 
 NOTHING: Mapping[str, tuple[Gold, ...]] = {}

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from curation.decisions.agreement import Agreement, FailedChecks, WithoutFlagged
     from curation.decisions.neutral import NeutralReport
-    from curation.stats.votes import Counted
+    from curation.stats.agreement import Counted
 
 
 def kept_splits(campaign: Campaign, terms: Iterable[Term]) -> dict[str, SplitName]:

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from curation.text.characters import DIRECTIONS
+from curation.text.wording import DIRECTIONS
 
 _MARKS = re.compile(r"[\\`*\[\]<>|~$#!]|(?<![^\W_])_|_(?![^\W_])")
 _ENTITIES = {"<": "&lt;", ">": "&gt;"}

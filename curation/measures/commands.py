@@ -443,9 +443,9 @@ def train_sentiment(
             f"{held.repeated} repeated, {held.contradictory} whose text has two sentiments"
         )
     with console.training(settings.epochs) as tell:
-        from curation.models.train.sentiment import train
+        from curation.models.train.sentiment import SentimentTrainer
 
-        report = train(settings, corpus, out, restart=restart, tell=tell)
+        report = SentimentTrainer.train(settings, corpus, out, restart=restart, tell=tell)
     measure = "held-out accuracy" if held is None else "accuracy on the test set"
     console.say(
         f"{measure} {report['held_out_accuracy']:.1f} % on "

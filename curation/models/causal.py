@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from curation.models.forward import Runner, Tell, Text
+from curation.models.forward import Runner, Text
 from curation.models.rules import (
     OF_ASSOCIATIONS,
     OF_TEXTS,
@@ -29,16 +29,13 @@ class Sum(NamedTuple):
     by: int = 1
 
 
-def score(
-    runner: Runner, rule: str, requests: Sequence[ScoringRequest], *, tell: Tell = lambda _: None
-) -> list[Scored]:
+def score(runner: Runner, rule: str, requests: Sequence[ScoringRequest]) -> list[Scored]:
     """Scores of associations under a rule, in natural logarithms.
 
     Args:
         runner: a causal model.
         rule: one of the contract's rules for causal models, except nsp.
         requests: the associations.
-        tell: called with the number of rows in each batch.
 
     Raises:
         CurationError: the rule is another one, the tokenizer does not have what it needs, or
@@ -46,7 +43,7 @@ def score(
     """
     plans = _plans(runner, rule, requests)
     texts = [text for plan in plans if isinstance(plan, Sum) for text in plan.texts]
-    values = iter(runner.log_probs(texts, tell))
+    values = iter(runner.log_probs(texts))
     scores: list[Scored] = []
     for plan in plans:
         if isinstance(plan, Refusal):

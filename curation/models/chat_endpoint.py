@@ -17,19 +17,15 @@ from curation.files import CurationError
 from curation.models.chat import Answered, ChatSpec, Turns, messages
 from curation.models.connection import (
     CHAT,
-    FILTERED,
-    LARGE_MAX_TOKENS,
-    NO_CHAT,
-    NO_TEMPLATE,
     RESUMES,
+    TIMEOUT,
     WAITS,
-    WRONG_MODEL,
     Connection,
     FailedError,
     RefusedError,
     words,
 )
-from curation.models.echoes import TOO_LONG
+from curation.models.echoes import ERRORS
 from curation.records import Fields
 from curation.work.interrupts import held
 
@@ -97,11 +93,9 @@ class ChatEndpoint(AbstractContextManager["ChatEndpoint"]):
         model: str,
         *,
         spec: ChatSpec,
-        key: str | None = None,
         notice: Callable[[str], None] = lambda _: None,
-        timeout: float = 120,
         waits: Sequence[float] = WAITS,
-        pause: Callable[[float], object] | None = None,
+        **how: Any,
     ) -> None:
         """Prepare the connection; nothing is sent.
 
@@ -109,22 +103,17 @@ class ChatEndpoint(AbstractContextManager["ChatEndpoint"]):
             url: the address of the server's API, without ``/chat/completions``.
             model: the name of the model there.
             spec: how it is asked; its temperature, max_tokens and concurrency are used.
-            key: the key; by default the value of the first variable in ``connection.KEYS`` that is
-                set. OPENAI_API_KEY is not sent without encryption to another machine.
             notice: receives a message before each wait, and if the server ignores a setting.
-            timeout: seconds without any answer after which a request has failed. It is longer if
-                ``spec.max_tokens`` may take longer at ``SLOWEST`` tokens per second.
             waits: seconds before each new try.
-            pause: called to wait; its argument is in seconds.
+            how: further arguments of ``Connection``. The timeout is longer if ``spec.max_tokens``
+                may take longer at ``SLOWEST`` tokens per second.
 
         Raises:
             CurationError: the address or the key is not valid.
         """
-        self._server = Connection(
-            url, CHAT,
-            key=key, notice=notice, timeout=max(timeout, spec.max_tokens / SLOWEST), waits=waits,
-            pause=pause, threads=spec.concurrency,
-        )  # fmt: skip
+        how["timeout"] = max(how.get("timeout", TIMEOUT), spec.max_tokens / SLOWEST)
+        how |= {"notice": notice, "waits": waits, "threads": spec.concurrency}
+        self._server = Connection(url, CHAT, **how)
         self.url, self.model = self._server.url, model
         self._spec, self._notice, self._wait = spec, notice, waits[0] if waits else 0.0
         self._form: Form | None = None
@@ -139,12 +128,10 @@ class ChatEndpoint(AbstractContextManager["ChatEndpoint"]):
 
     def about(self) -> Fields:
         """What ``run.json`` says: the address, the form, and what the server says of the model."""
-        served = next((each for each in self._server.models() if each.get("id") == self.model), {})
-        fields = ("id", "root", "owned_by", "max_model_len", "context_length", "meta")
         return {
             "url": self.url,
             "model": self.model,
-            "served": {name: served[name] for name in fields if served.get(name) is not None},
+            "served": self._server.served(self.model, "context_length"),
             "named": sorted(self._named)[:MOST],
             "system_fingerprint": sorted(self._fingerprints)[:MOST],
             "form": self._form._asdict() if self._form else None,
@@ -218,17 +205,16 @@ class ChatEndpoint(AbstractContextManager["ChatEndpoint"]):
 
     def _hopeless(self, problem: str) -> CurationError | None:
         """The error for a reason that has nothing to do with the form; or None."""
-        what = f"{self.url}: {problem}"
-        if NO_TEMPLATE.search(problem):
-            return CurationError(
-                what, f"give the server a chat template (vLLM: --chat-template); or {CHAT.fix}"
-            )
-        if NO_CHAT.search(problem):
-            return CurationError(what, CHAT.fix)
-        if WRONG_MODEL.search(problem):
-            return CurationError(what, self._server.name_models())
-        if LARGE_MAX_TOKENS.search(problem):
-            return CurationError(what, "give a smaller --max-tokens")
+        template = "give the server a chat template (vLLM: --chat-template)"
+        fixes = {
+            "no_template": f"{template}; or {CHAT.fix}",
+            "no_chat": CHAT.fix,
+            "wrong_model": None,
+            "large_max_tokens": "give a smaller --max-tokens",
+        }
+        for kind, fix in fixes.items():
+            if ERRORS[kind].search(problem):
+                return CurationError(f"{self.url}: {problem}", fix or self._server.name_models())
         return None
 
     def _ask_in_form(self, turns: Turns) -> _Answer:
@@ -284,8 +270,9 @@ class ChatEndpoint(AbstractContextManager["ChatEndpoint"]):
             return _Answer(failure.status, failure.body or {"error": {"message": failure.reason}})
         except RefusedError as refused:
             reason, codes = str(refused), words(refused.body)
-            own = FILTERED.search(codes) or (
-                TOO_LONG.search(reason) and not (first and LARGE_MAX_TOKENS.search(reason))
+            own = ERRORS["filtered"].search(codes) or (
+                ERRORS["too_long"].search(reason)
+                and not (first and ERRORS["large_max_tokens"].search(reason))
             )
             return _Answer(refused.status, refused.body, problem="" if own else reason)
         for names, name in ((self._fingerprints, "system_fingerprint"), (self._named, "model")):

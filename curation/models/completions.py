@@ -5,14 +5,14 @@ A text is sent and comes back with the log-probability of each of its tokens (``
 texts are sent first, to find out how this server must be asked.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
 from curation.files import CurationError
-from curation.models.connection import COMPLETIONS, WAITS, Connection, RefusedError
+from curation.models.connection import COMPLETIONS, Connection, RefusedError
 from curation.models.echoes import (
     BOUND,
     TOO_LONG,
@@ -23,7 +23,7 @@ from curation.models.echoes import (
     front_of,
     read_echoes,
 )
-from curation.models.rules import Family, Refusal, Scored, ScoringRequest
+from curation.models.rules import Refusal, Scored, ScoringRequest
 
 PROBES = ("A cat sat on the mat.", "Rain fell on the roof.")
 NO_ECHO = "the server does not return log-probabilities of the text that it is sent"
@@ -53,26 +53,12 @@ class Endpoint(AbstractContextManager["Endpoint"]):
     """A model on a server.
 
     Attributes:
-        family: «endpoint».
         url: the address of the server, without credentials.
         model: the name of the model there.
     """
 
-    family: Family = "endpoint"
-
     def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        bos: str = "",
-        key: str | None = None,
-        notice: Callable[[str], None] = lambda _: None,
-        timeout: float = 120,
-        waits: Sequence[float] = WAITS,
-        pause: Callable[[float], object] | None = None,
-        threads: int = 4,
-        batch: int = 16,
+        self, url: str, model: str, *, bos: str = "", threads: int = 4, batch: int = 16, **how: Any
     ) -> None:
         """Open the model; two short texts are sent to see how the server answers.
 
@@ -80,23 +66,15 @@ class Endpoint(AbstractContextManager["Endpoint"]):
             url: the address of the server's API, without ``/completions``.
             model: the name of the model there.
             bos: BOS token text of the model; not used if the server adds a BOS by itself.
-            key: the key; by default the value of the first variable in ``connection.KEYS`` that is
-                set. OPENAI_API_KEY is not sent without encryption to another machine.
-            notice: receives a message before each wait.
-            timeout: seconds without any answer after which a request has failed.
-            waits: seconds before each new try.
-            pause: called to wait; its argument is in seconds.
             threads: requests under way at the same time.
             batch: texts in a request, if the server accepts several.
+            how: further arguments of ``Connection``.
 
         Raises:
             CurationError: nothing answers, the key or the model's name is wrong, or the server
                 does not return log-probabilities of the text that it is sent.
         """
-        self._server = Connection(
-            url, COMPLETIONS,
-            key=key, notice=notice, timeout=timeout, waits=waits, pause=pause, threads=threads,
-        )  # fmt: skip
+        self._server = Connection(url, COMPLETIONS, threads=threads, **how)
         self.url, self.model = self._server.url, model
         self._threads, self._batch = threads, batch
         self._fingerprints: set[str] = set()
@@ -108,30 +86,21 @@ class Endpoint(AbstractContextManager["Endpoint"]):
 
     def about(self) -> dict[str, Any]:
         """What ``run.json`` says: the address, and what the server says about the model."""
-        served = next((each for each in self._server.models() if each.get("id") == self.model), {})
-        fields = ("id", "root", "owned_by", "max_model_len", "meta")
         return {
             "url": self.url,
             "model": self.model,
-            "served": {name: served[name] for name in fields if served.get(name) is not None},
+            "served": self._server.served(self.model),
             "system_fingerprint": sorted(self._fingerprints),
             "bos": self._echoes.bos,
             "own_bos": self._echoes.own_bos,
         }
 
-    def score(
-        self,
-        rule: str,
-        requests: Sequence[ScoringRequest],
-        *,
-        tell: Callable[[int], None] = lambda _: None,
-    ) -> list[Scored]:
+    def score(self, rule: str, requests: Sequence[ScoringRequest]) -> list[Scored]:
         """Score associations. Equal texts are sent only once, even in different calls.
 
         Args:
             rule: one of the rules in ``curation.models.rules`` for the family «endpoint».
             requests: the associations; a few hundred are enough to keep all threads busy.
-            tell: called with the number of texts in each answer.
 
         Raises:
             CurationError: the rule is not for endpoints or needs a BOS that is not given, or the
@@ -140,7 +109,7 @@ class Endpoint(AbstractContextManager["Endpoint"]):
         echoes = self._echoes
         echoes.check(rule, requests)
         prompts = dict.fromkeys(text for each in requests for text in echoes.prompts(rule, each))
-        self._fetch_all([text for text in prompts if text and text not in echoes.known], tell)
+        self._fetch_all([text for text in prompts if text and text not in echoes.known])
         return [echoes.score(rule, each) for each in requests]
 
     def repeat(self, rule: str, requests: Sequence[ScoringRequest]) -> Repeats:
@@ -163,7 +132,7 @@ class Endpoint(AbstractContextManager["Endpoint"]):
         try:
             for order in (texts, texts[::-1]):
                 self._echoes.known = {}
-                self._fetch_all(order, lambda _: None)
+                self._fetch_all(order)
                 passes.append(self._echoes.known)
         finally:
             self._echoes.known = own
@@ -175,17 +144,15 @@ class Endpoint(AbstractContextManager["Endpoint"]):
 
     # --- sending texts --------------------------------------------------------------------------
 
-    def _fetch_all(self, prompts: list[str], tell: Callable[[int], None]) -> None:
+    def _fetch_all(self, prompts: list[str]) -> None:
         """Send many texts, several requests at a time; after an error, earlier answers are kept."""
         size = self._batch if self._form.many else 1
         batches = [prompts[n : n + size] for n in range(0, len(prompts), size)]
         self._server.stopped.clear()
         pool = ThreadPoolExecutor(self._threads)
         try:
-            running = {pool.submit(self._fetch, batch): len(batch) for batch in batches}
-            for done in as_completed(running):
+            for done in as_completed([pool.submit(self._fetch, batch) for batch in batches]):
                 done.result()
-                tell(running[done])
         except BaseException as error:
             self._server.stopped.set()  # no other thread waits any longer
             # An interrupted command does not wait for answers that are still to come.

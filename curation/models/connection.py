@@ -29,18 +29,14 @@ from curation.http import (
 )
 from curation.models.echoes import ERRORS, NEVER, TOO_LONG
 from curation.records import Fields
-from curation.text.addresses import HIDDEN
+from curation.text.wording import HIDDEN
 
 __all__ = ["FailedError", "RefusedError"]  # the errors of ``Connection.send``
 
-FILTERED, WRONG_MODEL, NO_CHAT, IS_CHAT, NO_TEMPLATE, LARGE_MAX_TOKENS = (
-    *(ERRORS["filtered"], ERRORS["wrong_model"], ERRORS["no_chat"], ERRORS["is_chat"]),
-    *(ERRORS["no_template"], ERRORS["large_max_tokens"]),
-)
 _CODES = (
-    *("error", "message", "msg", "detail", "code", "type", "status"),
-    *("innererror", "metadata", "reason", "reasons"),
-)
+    "error", "message", "msg", "detail", "code", "type", "status", "innererror", "metadata",
+    "reason", "reasons",
+)  # fmt: skip
 
 
 def error_in(content: Any) -> Any:
@@ -109,6 +105,7 @@ def read_reply(text: str, constant: Callable[[str], float | None]) -> Fields | N
 
 
 KEYS = ("CURATION_ENDPOINT_KEY", "OPENAI_API_KEY")
+TIMEOUT = 120.0  # seconds without any answer after which a request has failed
 WAITS = (1.0, 4.0, 15.0, 60.0)  # seconds before each new try
 KEY = f"set the environment variable {KEYS[0]} to the right key"
 RESUMES = "nothing is lost: run the command again, and it continues from there"
@@ -153,14 +150,29 @@ class Connection:
         url: str,
         service: Service,
         *,
-        key: str | None,
-        notice: Callable[[str], None],
-        timeout: float,
-        waits: Sequence[float],
-        pause: Callable[[float], object] | None,
-        threads: int,
+        notice: Callable[[str], None] = lambda _: None,
+        timeout: float = TIMEOUT,
+        waits: Sequence[float] = WAITS,
+        pause: Callable[[float], object] | None = None,
+        threads: int = 4,
     ) -> None:
-        """Prepare the connection; nothing is sent. For the arguments see ``Endpoint``."""
+        """Prepare the connection; nothing is sent.
+
+        The key is the value of the first variable in ``KEYS`` that is set. OPENAI_API_KEY is not
+        sent without encryption to another machine.
+
+        Args:
+            url: the address of the server's API, without the path of the service.
+            service: one of the two services.
+            notice: receives a message before each wait.
+            timeout: seconds without any answer after which a request has failed.
+            waits: seconds before each new try.
+            pause: called to wait; its argument is in seconds.
+            threads: requests under way at the same time.
+
+        Raises:
+            CurationError: the address or the key is not valid.
+        """
         parts = _address(url)
         self._service = service
         self._server = Server(
@@ -170,7 +182,7 @@ class Connection:
         self.url, self.timeout = self._server.url, timeout
         self.gate = Gate(waits, notice=notice, pause=pause)
         self.stopped = self.gate.stopped
-        secret = find_key(key, parts)
+        secret = find_key(parts)
         self._unsent = not secret and bool(os.environ.get(KEYS[1]))
         if secret:
             self._server.authorize("Bearer", secret)
@@ -188,6 +200,12 @@ class Connection:
             return [each for each in parsed_json(reply.content)["data"] if isinstance(each, dict)]
         except (CurationError, ValueError, KeyError, TypeError):
             return []
+
+    def served(self, model: str, *more: str) -> Fields:
+        """What the server says about a model that it lists; ``more`` are fields of its own."""
+        own = next((each for each in self.models() if each.get("id") == model), {})
+        fields = ("id", "root", "owned_by", "max_model_len", *more, "meta")
+        return {name: own[name] for name in fields if own.get(name) is not None}
 
     def name_models(self) -> str:
         """The fix for the name of a model that the server does not have."""
@@ -247,7 +265,7 @@ class Connection:
             reply, first = reply._replace(status=code), False
         status = reply.status
         # The reason may be a single text, or the form of the request.
-        filtered = status in {403, 451} and FILTERED.search(words(content))
+        filtered = status in {403, 451} and ERRORS["filtered"].search(words(content))
         untaken = status in {400, 413, 422} or (status in {500, 501} and first)
         if untaken or filtered or (status >= 500 and TOO_LONG.search(line)):
             reason += " (too long)" if status == 413 else ""
@@ -292,13 +310,13 @@ class Connection:
 COMPLETIONS = Service(
     "/completions",
     float,
-    IS_CHAT,
+    ERRORS["is_chat"],
     "it may be a chat endpoint: write chat: before the name of the model",
 )
 CHAT = Service(
     "/chat/completions",
     {"-Infinity": NEVER}.get,  # of NaN and Infinity, None: they cannot be stored
-    NO_CHAT,
+    ERRORS["no_chat"],
     "use a server with a chat endpoint; or leave out chat: before the name, to score the model by "
     "its log-probabilities",
 )
@@ -321,8 +339,8 @@ def _address(url: str) -> SplitResult:
     return parts._replace(path=_ENDS.sub("", parts.path.rstrip("/")))
 
 
-def find_key(key: str | None, parts: SplitResult) -> str:
-    """The key for an endpoint: as given, or from the environment; "" if there is none.
+def find_key(parts: SplitResult) -> str:
+    """The key for an endpoint, from the environment; "" if there is none.
 
     OPENAI_API_KEY is not sent without encryption to another machine.
 
@@ -332,7 +350,7 @@ def find_key(key: str | None, parts: SplitResult) -> str:
     own, openai = (os.environ.get(name, "") for name in KEYS)
     if parts.scheme == "http" and parts.hostname not in LOCAL:
         openai = ""
-    secret = (key or own or openai).strip()
+    secret = (own or openai).strip()
     if not (secret.isascii() and secret.isprintable()):
         raise CurationError("the endpoint's key has characters that a key cannot have", KEY)
     return secret

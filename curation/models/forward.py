@@ -9,7 +9,7 @@ ours). If the results differ, the plain way is used, and the user gets a notice.
 import copy
 import gc
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -213,7 +213,6 @@ _VALUES = 1 << 28  # logits in memory at once: 1 GiB of float32
 _CHUNK = 1 << 21  # logits normalised at once: they fit into a processor's cache
 LIKELIEST, ITS_LOG = -1, -2
 """Read in place of a token: the id of the likeliest token, and its log-probability."""
-Tell = Callable[[int], None]
 _TWIN = 8  # layers of the small test model; types of layers alternate within this many
 _TWINS: dict[tuple[type, str], bool] = {}
 _PADDED = "it cannot read packed rows, so it reads padded ones"
@@ -229,7 +228,6 @@ class Runner:
         pack: whether rows hold several texts.
         narrow: whether the vocabulary is projected only at the positions that are read.
         tokens: how many tokens the model has read, without padding.
-        reads: at how many positions the vocabulary was projected.
     """
 
     def __init__(self, loaded: Loaded, *, batch_tokens: int | None = None, plain: bool = False):
@@ -237,7 +235,7 @@ class Runner:
         self.batch_tokens = batch_tokens or usual_batch(loaded)
         self.pack = self.narrow = not plain
         self.offset = position_offset(loaded.model)
-        self.tokens = self.reads = 0
+        self.tokens = 0
         self._left = loaded.family == "causal"
         config = loaded.model.config.get_text_config()
         windows = [getattr(config, name, None) for name in ("sliding_window", "local_attention")]
@@ -245,12 +243,11 @@ class Runner:
         if not plain:
             self._probe()
 
-    def log_probs(self, texts: Sequence[Text], tell: Tell = lambda _: None) -> list[Any]:
+    def log_probs(self, texts: Sequence[Text]) -> list[Any]:
         """The log-probabilities that are read from each text.
 
         Args:
             texts: the tokens of each text, and what to read.
-            tell: called with the number of rows in each batch.
 
         Returns:
             For each text, an array of natural log-probabilities in the order of its reads.
@@ -264,7 +261,7 @@ class Runner:
         for apart in (False, True):
             indices = [n for n, is_far in enumerate(far) if is_far is apart]
             layout = self._layout([texts[n] for n in indices], pack=self.pack and not apart)
-            values = self._run(layout, tell)
+            values = self._run(layout)
             for n, slots in zip(indices, layout.slots, strict=True):
                 log_probs[n] = values[slots]
         return log_probs
@@ -274,7 +271,7 @@ class Runner:
             return padded(texts, ahead=self._left)
         return tries(texts) if self._left else blocks(texts)
 
-    def _run(self, layout: Layout, tell: Tell) -> NDArray[np.float64]:
+    def _run(self, layout: Layout) -> NDArray[np.float64]:
         values = np.full(layout.size, np.nan)
         waiting = self._batches(layout.rows)
         vocabulary = self.loaded.model.config.get_text_config().vocab_size
@@ -293,8 +290,6 @@ class Runner:
                 waiting = self._batches([row for part in (*waiting, rows) for row in part])
                 continue
             self.tokens += sum(map(len, rows))
-            self.reads += reads
-            tell(len(rows))
         return values
 
     def _batches(self, rows: Sequence[Row]) -> list[list[Row]]:
@@ -372,7 +367,7 @@ class Runner:
         if not (self.pack and self.narrow) and not self._agrees(texts, plain):
             self.batch_tokens = 1
             self.loaded.notices.append(f"{self.loaded.name}: texts are run one at a time")
-        self.tokens = self.reads = 0
+        self.tokens = 0
 
     def _probes(self) -> list[Text]:
         tokens = len(self.loaded.tokenizer)
@@ -394,7 +389,7 @@ class Runner:
     def _agrees(self, texts: Sequence[Text], plain: Sequence[Any]) -> bool:
         layout = self._layout(texts, pack=self.pack)
         try:
-            values = self._run(layout, lambda _: None)
+            values = self._run(layout)
         except (TypeError, ValueError, RuntimeError, IndexError, AttributeError):
             return False
         computed = np.concatenate([values[slots] for slots in layout.slots])

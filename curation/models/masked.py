@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from curation.files import CurationError
 from curation.models.causal import finite
-from curation.models.forward import Runner, Tell, Text
+from curation.models.forward import Runner, Text
 from curation.models.rules import Refusal, Scored, ScoringRequest, not_computed
 from curation.models.tokens import Tokens, surround, tokenize
 from curation.text.item_form import BLANK
@@ -27,25 +27,20 @@ class Frame(NamedTuple):
     window: int | None
 
 
-def score(
-    runner: Runner, rule: str, requests: Sequence[ScoringRequest], *, tell: Tell = lambda _: None
-) -> list[Scored]:
+def score(runner: Runner, rule: str, requests: Sequence[ScoringRequest]) -> list[Scored]:
     """Scores of associations under a rule, in natural logarithms.
 
     Args:
         runner: a masked model, or XLNet.
         rule: one of the contract's rules for masked models, except nsp.
         requests: the associations.
-        tell: called with the number of rows in each batch.
 
     Raises:
         CurationError: the rule is another one, the tokenizer does not have what it needs, or
             memory ran out.
     """
     plans = texts(runner.loaded.tokenizer, rule, requests, window=runner.loaded.window)
-    values = iter(
-        runner.log_probs([t for plan in plans if isinstance(plan, list) for t in plan], tell)
-    )
+    values = iter(runner.log_probs([t for plan in plans if isinstance(plan, list) for t in plan]))
     return [
         plan
         if isinstance(plan, Refusal)

@@ -30,7 +30,7 @@ from safetensors.torch import load_file, save_file
 
 from curation.files import CurationError, read_json
 from curation.models.causal import finite
-from curation.models.forward import Row, Runner, Tell, Text, filled
+from curation.models.forward import Row, Runner, Text, filled
 from curation.models.loading import REPORT, Loaded, Options, load
 from curation.models.rules import Family, Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, surround, tokenize
@@ -384,20 +384,13 @@ class PairRunner(Runner):
         return bool((errors <= slack * allowed).all())
 
 
-def score(
-    runner: PairRunner,
-    rule: str,
-    requests: Sequence[ScoringRequest],
-    *,
-    tell: Tell = lambda _: None,
-) -> list[Scored]:
+def score(runner: PairRunner, rule: str, requests: Sequence[ScoringRequest]) -> list[Scored]:
     """Natural logarithms of the probability that associations follow their contexts.
 
     Args:
         runner: a next-sentence model.
         rule: «nsp».
         requests: intersentence associations.
-        tell: called with the number of rows in each batch.
 
     Raises:
         CurationError: the rule is another one, or memory ran out.
@@ -413,7 +406,7 @@ def score(
         labels=[loaded.model.follows] * len(requests),
         window=loaded.window,
     )
-    values = iter(runner.log_probs([text for text in joined if isinstance(text, Text)], tell))
+    values = iter(runner.log_probs([text for text in joined if isinstance(text, Text)]))
     return [
         text if isinstance(text, Refusal) else finite(float(next(values)[0])) for text in joined
     ]

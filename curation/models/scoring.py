@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,28 +98,21 @@ class Scorer:
         from curation.models import causal, masked
         from curation.models.forward import Runner
 
-        loaded = self._load()
-        how: Fields = {"batch_tokens": self.spec.batch_tokens, "plain": self.spec.plain}
-        if loaded.family == "seq2seq":
-            from curation.models import seq2seq
-
-            size = self.spec.batch_tokens
-            return lambda rule, requests: seq2seq.score(loaded, rule, requests, batch_tokens=size)
-        if loaded.family == "xlnet":
-            from curation.models.xlnet import XLNetRunner
-
-            xlnet = XLNetRunner(loaded, **how)
-            return lambda rule, requests: masked.score(xlnet, rule, requests)
-        runner = Runner(loaded, **how)
-        module = {"causal": causal, "masked": masked}[loaded.family]
-        return lambda rule, requests: module.score(runner, rule, requests)
-
-    def _load(self) -> "Loaded":
         loaded = load_model(self.spec)
         self.notices += loaded.notices
         loaded.notices = self.notices  # so that later notices are shown, too
         self.about |= loaded.about
-        return loaded
+        how: Fields = {"batch_tokens": self.spec.batch_tokens, "plain": self.spec.plain}
+        if loaded.family == "seq2seq":
+            from curation.models import seq2seq
+
+            return partial(seq2seq.score, loaded, batch_tokens=self.spec.batch_tokens)
+        if loaded.family == "xlnet":
+            from curation.models.xlnet import XLNetRunner
+
+            return partial(masked.score, XLNetRunner(loaded, **how))
+        module = {"causal": causal, "masked": masked}[loaded.family]
+        return partial(module.score, Runner(loaded, **how))
 
     def _nsp(self) -> Score:
         from curation.models import nsp
@@ -132,7 +125,7 @@ class Scorer:
         self.notices += head.loaded.notices
         head.loaded.notices = self.notices
         self.about |= {"nsp": head.loaded.about}
-        return lambda rule, requests: nsp.score(head, rule, requests)
+        return partial(nsp.score, head)
 
     def _endpoint(self) -> Score:
         from curation.models.completions import Endpoint

@@ -18,7 +18,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from curation.files import CurationError
 from curation.models.causal import finite
-from curation.models.forward import Tell, filled, halved, logits_at, read, usual_batch
+from curation.models.forward import filled, halved, logits_at, read, usual_batch
 from curation.models.loading import Loaded
 from curation.models.rules import Refusal, Scored, ScoringRequest, not_computed
 from curation.models.tokens import Tokens, surround, tokenize
@@ -52,7 +52,6 @@ def score(
     requests: Sequence[ScoringRequest],
     *,
     batch_tokens: int | None = None,
-    tell: Tell = lambda _: None,
 ) -> list[Scored]:
     """Scores of associations under a rule, in natural logarithms.
 
@@ -61,7 +60,6 @@ def score(
         rule: «infill», «conditional» or «conditional-chars».
         requests: the associations.
         batch_tokens: tokens in a batch, including padding; None for a size that suits the device.
-        tell: called with the number of answers in each batch.
 
     Raises:
         CurationError: the rule is another one, the tokenizer does not have what it needs, or
@@ -69,7 +67,7 @@ def score(
     """
     plans = plan(loaded.tokenizer, rule, requests, window=loaded.window)
     unique = list(dict.fromkeys(each for each in plans if isinstance(each, Pair)))
-    values = _Batches(loaded, batch_tokens or usual_batch(loaded), tell).run(unique)
+    values = _Batches(loaded, batch_tokens or usual_batch(loaded)).run(unique)
     by = [each.characters if rule == "conditional-chars" else 1 for each in requests]
     return [
         each if isinstance(each, Refusal) else finite(values[each] / size)
@@ -173,8 +171,8 @@ def _fitted(
 class _Batches:
     """Runs a model over pairs in batches, which are halved if memory runs out."""
 
-    def __init__(self, loaded: Loaded, budget: int, tell: Tell) -> None:
-        self.loaded, self.budget, self.tell = loaded, budget, tell
+    def __init__(self, loaded: Loaded, budget: int) -> None:
+        self.loaded, self.budget = loaded, budget
         self.values: dict[Pair, float] = {}
 
     def run(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
@@ -242,7 +240,6 @@ class _Batches:
         ends = np.cumsum([len(pair.answer) - pair.first for pair in part])
         for pair, values in zip(part, np.split(log_probs, ends[:-1]), strict=True):
             self.values[pair] = float(values.sum())
-        self.tell(len(part))
 
     def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
         """Token ids, padded at the right; and a mask that is 0 for padding."""

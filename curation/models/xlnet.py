@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from curation.models.forward import Row, Runner, Tell, Text, filled, logits_at, read
+from curation.models.forward import Row, Runner, Text, filled, logits_at, read
 from curation.models.loading import Loaded
 from curation.models.tokens import surround
 
@@ -28,13 +28,13 @@ class XLNetRunner(Runner):
         repair(loaded)
         super().__init__(loaded, batch_tokens=batch_tokens, plain=plain)
 
-    def log_probs(self, texts: Sequence[Text], tell: Tell = lambda _: None) -> list[Any]:
+    def log_probs(self, texts: Sequence[Text]) -> list[Any]:
         """The log-probabilities that are read from each text; see ``Runner.log_probs``.
 
         A text without segment ids gets those of the tokenizer: special tokens at its end have
         another segment.
         """
-        return super().log_probs([self._typed(text) for text in texts], tell)
+        return super().log_probs([self._typed(text) for text in texts])
 
     def _typed(self, text: Text) -> Text:
         start = len(text.ids) - len(self._end_types)

@@ -17,7 +17,7 @@ from curation.files import CurationError
 from curation.records import Gold
 from curation.rounds.plan import further
 from curation.stats.intervals import FEW, mean_and_error, t_quantile, wilson
-from curation.stats.power import spread
+from curation.stats.tests import spread
 from curation.text.rules import Votes, Work, chance_of_agreement, decide
 
 MANY = 1_000_000  # degrees of freedom of a figure that no pilot measured

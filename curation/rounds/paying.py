@@ -19,8 +19,8 @@ from curation.rounds.answers import archive
 from curation.rounds.pay import CENTS, ITEMS, LABELS, Done, Job, Tally, Wages, earned, money
 from curation.rounds.round_status import about_waiting, open_platform
 from curation.rounds.steps import fold_answers, folded_answers
-from curation.text.characters import inert
 from curation.text.rules import grouped, stable_id
+from curation.text.wording import inert
 from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:

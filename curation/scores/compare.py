@@ -33,8 +33,16 @@ from curation.scores.terms import EVEN, Agreement, by_term, model_terms
 from curation.stats.correlations import spearman
 from curation.stats.intervals import FEW
 from curation.stats.metrics import BOTH, METRICS, over_terms, results
-from curation.stats.power import CATS_A_TERM, Spread, detectable, needed_by_pairs, spread
-from curation.stats.tests import holm, paired_tests, term_means
+from curation.stats.tests import (
+    CATS_A_TERM,
+    Spread,
+    detectable,
+    holm,
+    needed_by_pairs,
+    paired_tests,
+    spread,
+    term_means,
+)
 
 Pair = tuple[int, int]
 Sizes = dict[str, Any]

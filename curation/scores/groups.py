@@ -16,7 +16,7 @@ from curation.scores.run_folder import ENSEMBLE
 from curation.scores.runs import Run
 from curation.stats.intervals import Interval
 from curation.stats.metrics import BOTH, Ties
-from curation.stats.power import Needed
+from curation.stats.tests import Needed
 
 Sort = Literal["profile", "rules", "alone"]
 Key = tuple[Sort, str]
@@ -337,7 +337,7 @@ class MetricPower(NamedTuple):
     """What it takes to show a difference in lms or ss (``figure``), over ``pairs`` of models.
 
     ``detectable`` is the least difference that the present terms and CATs show for the median pair.
-    ``between`` and ``within`` are medians of ``power.Spread``. Values are None if they are not
+    ``between`` and ``within`` are medians of ``Spread``. Values are None if they are not
     defined, for example if two models differ by the same amount on all terms.
     """
 

@@ -1,14 +1,15 @@
-"""Spearman's rank correlation with its permutation test and interval, and what is built on it."""
+"""Spearman's rank correlation: its permutation test, its interval, its power, and partial ones."""
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from itertools import permutations
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from curation.stats.intervals import Floats
+from curation.stats.intervals import Floats, t_quantile
 
 EXACT = 8  # with more units than this, permutations are drawn at random
 _FEWEST = 5  # with fewer units than this, no interval
@@ -227,3 +228,93 @@ def spearman(
         extra = 1
     as_far = np.sum(np.abs(y[orders] @ x) / scale >= abs(value) - 1e-12)
     return result | {"rho": value, "p": float((as_far + extra) / (len(orders) + extra))}
+
+
+# --- power --------------------------------------------------------------------------------------
+
+
+_TRIED = 9  # units up to which the critical rho comes from all orders
+_MOST = 100_000  # units above which no number of units is suggested
+
+
+def rank_power(rho: float, n: int, *, alpha: float = 0.05) -> float:
+    """The probability that Spearman's test finds a rank correlation, with the right sign.
+
+    The test's critical value is exact up to nine units, and from Student's t above. The observed
+    rho exceeds it if artanh(rho) does, which varies about normally with the standard error of
+    Bonett & Wright (2000). From seven units on, the result is within 0.03 of simulated power. With
+    five or six units it is too low, but the power is below 0.6 all the same.
+
+    Args:
+        rho: the true correlation, 0 or more and less than 1.
+        n: units.
+        alpha: two-sided error of the first kind.
+
+    >>> round(rank_power(0.7, 8), 2), round(rank_power(0.7, 16), 2), rank_power(0.7, 4)
+    (0.44, 0.85, 0.0)
+    """
+    critical = critical_rho(n, alpha)
+    if critical >= 1:
+        return 0.0
+    return NormalDist().cdf(
+        (math.atanh(min(rho, 1 - 1e-9)) - math.atanh(critical)) / z_error(rho, n)
+    )
+
+
+@cache
+def critical_rho(n: int, alpha: float = 0.05) -> float:
+    """The smallest rho with a two-sided p of at most alpha; 1.0 if none is below 1.
+
+    >>> round(critical_rho(8), 3), round(critical_rho(16), 3)
+    (0.738, 0.497)
+    """
+    if n < 4:
+        return 1.0
+    if n > _TRIED:
+        t = t_quantile(1 - alpha, n - 2)
+        return t / math.sqrt(t * t + n - 2)
+    orders = np.array(list(permutations(range(n)))) - (n - 1) / 2
+    rhos, counts = np.unique(
+        np.abs(orders @ orders[0]).round(6) / (n * (n * n - 1) / 12), return_counts=True
+    )
+    as_far = counts[::-1].cumsum()[::-1] / counts.sum()
+    return min((float(rho) for rho, p in zip(rhos, as_far, strict=True) if p <= alpha), default=1.0)
+
+
+def needed_units(rho: float, *, alpha: float = 0.05, power: float = 0.8) -> int | None:
+    """The smallest number of units with which ``rank_power`` reaches a power.
+
+    Returns:
+        None if the correlation is 0, or so small that more than 100,000 units are needed.
+
+    >>> needed_units(0.7), needed_units(0.3), needed_units(0.0)
+    (15, 87, None)
+    """
+    if rho <= 0 or rank_power(rho, _MOST, alpha=alpha) < power:
+        return None
+    low, high = 4, _MOST  # low has too little power, high has enough
+    while high - low > 1:
+        middle = (low + high) // 2
+        if rank_power(rho, middle, alpha=alpha) >= power:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def detectable_rho(n: int, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
+    """The smallest rank correlation that n units show with this power; None if none below 0.999.
+
+    >>> round(detectable_rho(8), 2), round(detectable_rho(100), 2), detectable_rho(5)
+    (0.88, 0.28, None)
+    """
+    low, high = 0.0, 0.999
+    if rank_power(high, n, alpha=alpha) < power:
+        return None
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        if rank_power(middle, n, alpha=alpha) >= power:
+            high = middle
+        else:
+            low = middle
+    return high

@@ -1,14 +1,22 @@
-"""Tests of differences over terms: paired t, Holm's correction, swaps of labels, and signs."""
+"""Tests of differences over terms, and their power: paired t, Holm, swaps of labels, signs."""
 
 import math
 from collections.abc import Sequence
 from functools import cache
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.stats.intervals import Floats, Interval, mean_and_error, mean_interval, pseudo_values
+from curation.stats.intervals import (
+    Floats,
+    Interval,
+    mean_and_error,
+    mean_interval,
+    pseudo_values,
+    t_quantile,
+)
 from curation.stats.metrics import METRICS, extreme, icat, percent_interval
 
 SWAPS = 10_000  # drawn by ``swap_test`` if there are too many to try all
@@ -398,3 +406,186 @@ def _distribution(part: _Part, top: int) -> Floats:
         states, pool = following, others
     sums: Floats = np.concatenate([np.zeros(part.size * smallest), states.sum(axis=0)])
     return sums[: top + 1]
+
+
+# --- power --------------------------------------------------------------------------------------
+
+
+MOST_IN_EACH = 100  # signs in each direction that are looked at
+CATS_A_TERM = (1, 2, 3, 5, 10, 20)
+_SURE = 30  # a difference this many times the critical value is always found
+
+
+class Spread(NamedTuple):
+    """How much the difference between two models varies, in squared points.
+
+    ``between`` is the variance of terms' true differences, ``within`` that of CATs around their
+    term's mean. If no term has two CATs, within is None and between holds both. ``of_means`` is
+    the variance of the terms' observed means.
+    """
+
+    between: float
+    within: float | None
+    of_means: float
+    mean: float
+    terms: int
+    cats: int
+
+
+def spread(codes: NDArray[np.intp], values: Floats) -> Spread:
+    """Variance between and within terms by the method of moments, for terms of unequal size.
+
+    Within is pooled over terms: the squared distances from the terms' means, divided by CATs less
+    terms. The variance of the terms' unweighted means has the expectation between + within ·
+    mean(1/m), with m CATs per term (Searle, Casella & McCulloch 1992). Between is what remains of
+    it, and at least 0. Means are not weighted by their CATs because lms and ss are not, either.
+
+    Args:
+        codes: each CAT's term as a number from 0 on, without gaps.
+        values: each CAT's difference, in points.
+
+    Raises:
+        ValueError: fewer than two terms.
+    """
+    sizes = np.bincount(codes)
+    terms, cats = len(sizes), len(values)
+    if terms < 2:
+        raise ValueError("no variance between fewer than two terms")
+    means = np.bincount(codes, weights=values) / sizes
+    of_means = float(means.var(ddof=1))
+    within = None
+    if cats > terms:
+        within = float(((values - means[codes]) ** 2).sum() / (cats - terms))
+    remaining = of_means - (within or 0.0) * float((1 / sizes).mean())
+    return Spread(max(0.0, remaining), within, of_means, float(means.mean()), terms, cats)
+
+
+def power_at(of: Spread, difference: float, *, terms: int, cats: int, alpha: float = 0.05) -> float:
+    """The probability that a paired t test over terms finds a difference (noncentral t).
+
+    Args:
+        of: how much such differences vary.
+        difference: in points.
+        terms: how many terms, at least 2.
+        cats: CATs per term.
+        alpha: two-sided error of the first kind.
+
+    Returns:
+        From 0 to 1; the chance of a significant result in the wrong direction is not included.
+    """
+    from scipy.special import nctdtr
+
+    error = math.sqrt((of.between + (of.within or 0.0) / cats) / terms)
+    shift, t = difference / error, t_quantile(1 - alpha, terms - 1)
+    return 1.0 if shift > _SURE * t else float(1 - nctdtr(terms - 1, shift, t))
+
+
+def needed_terms(
+    of: Spread, difference: float, cats: int, *, alpha: float = 0.05, power: float = 0.8
+) -> int | None:
+    """The smallest number of terms with which ``power_at`` reaches a power.
+
+    Args:
+        of: how much such differences vary.
+        difference: D, in points.
+        cats: m, CATs per term.
+        alpha: two-sided error of the first kind.
+        power: the probability with which the difference is to be found.
+
+    Returns:
+        At least 2. None if the models never differ, or if there is more than one CAT per term and
+        within is not known.
+    """
+    if of.of_means == 0 or (of.within is None and cats > 1):
+        return None
+    normal = NormalDist()
+    z = normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)
+    terms = max(2, math.ceil((z / difference) ** 2 * (of.between + (of.within or 0.0) / cats)))
+    while power_at(of, difference, terms=terms, cats=cats, alpha=alpha) < power:
+        terms += 1  # the normal distribution gives too few, by two or so
+    return terms
+
+
+def detectable(of: Spread, *, alpha: float = 0.05, power: float = 0.8) -> float:
+    """The smallest difference, in points, that the present terms show with this power."""
+    from scipy.special import nctdtrinc
+
+    df = of.terms - 1
+    shift = float(nctdtrinc(df, 1 - power, t_quantile(1 - alpha, df)))
+    return shift * math.sqrt(of.of_means / of.terms)
+
+
+class Needed(NamedTuple):
+    """The terms that the median pair of models and the hardest pair need.
+
+    ``terms``, ``cats`` (all CATs) and the power reached are those of the median pair. Since terms
+    are whole, the power is a little higher than the one asked for. All but the first are None if
+    ``needed_terms`` is None for every pair.
+    """
+
+    cats_a_term: int
+    terms: int | None = None
+    cats: int | None = None
+    power: float | None = None
+    terms_hardest: int | None = None
+
+
+def needed_by_pairs(
+    spreads: Sequence[Spread], difference: float, cats: int, *, alpha: float, power: float
+) -> Needed:
+    """The terms that the median pair of models and the hardest pair need.
+
+    Args:
+        spreads: one for each pair of models.
+        difference: in points.
+        cats: CATs per term.
+        alpha: two-sided error of the first kind.
+        power: the probability with which the difference is to be found.
+    """
+    pairs = [
+        (terms, of)
+        for of in spreads
+        if (terms := needed_terms(of, difference, cats, alpha=alpha, power=power)) is not None
+    ]
+    pairs.sort(key=lambda pair: pair[0])
+    if not pairs:
+        return Needed(cats)
+    terms, of = pairs[len(pairs) // 2]
+    reached = power_at(of, difference, terms=terms, cats=cats, alpha=alpha)
+    return Needed(cats, terms, terms * cats, reached, pairs[-1][0])
+
+
+def sign_power(share: float, each: Sequence[int], *, alpha: float = 0.05) -> float:
+    """The probability that the one-sided sign test is significant if this share of signs is right.
+
+    Args:
+        share: of right signs.
+        each: the number of signs in each direction, see ``chances``.
+        alpha: the level.
+
+    >>> round(sign_power(0.9, (4, 4)), 3), sign_power(0.9, (8, 0))  # 7 or 8 of 8; nothing suffices
+    (0.813, 0.0)
+    """
+    least = right_signs(each, alpha=alpha)
+    return 0.0 if least is None else sign_test(least, sum(each), chance=share)
+
+
+@cache
+def needed_signs(
+    share: float, *, directions: int = 2, alpha: float = 0.05, power: float = 0.8
+) -> int | None:
+    """The smallest number of signs in each direction with which ``sign_power`` reaches a power.
+
+    The power of an exact test falls now and then as n grows. It is 0.8 with 8 signs and a share of
+    0.9, and less with 10; the number that is returned is the first that reaches the power.
+
+    Returns:
+        None if fewer than ``MOST_IN_EACH`` do not suffice.
+
+    >>> needed_signs(0.9), needed_signs(0.9, directions=3), needed_signs(0.9, directions=10)
+    (4, 7, None)
+    """
+    for each in range(1, MOST_IN_EACH):
+        if sign_power(share, [each] * directions, alpha=alpha) >= power:
+            return each
+    return None

@@ -28,8 +28,7 @@ from rich.table import Table
 from rich.text import Text
 
 from curation.files import CurationError, dump_json
-from curation.text.addresses import hide_secrets
-from curation.text.characters import inert
+from curation.text.wording import hide_secrets, inert
 
 if TYPE_CHECKING:
     from curation.models.train.settings import Progress as Trained

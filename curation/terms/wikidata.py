@@ -40,9 +40,9 @@ from curation.terms.facts import (
     number,
     wiki,
 )
-from curation.text.addresses import hide_secrets, show_address
 from curation.text.rules import grouped
 from curation.text.times import now
+from curation.text.wording import hide_secrets, show_address
 
 Row = dict[str, Fields]  # one binding: variable -> type, value and perhaps xml:lang
 T = TypeVar("T")

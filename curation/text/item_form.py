@@ -1,4 +1,4 @@
-"""The form of one item: its BLANK, the words that fill it, its target, and its flaws."""
+"""The form of one item: its BLANK, the words that fill it, its target, odd characters, flaws."""
 
 import re
 import unicodedata
@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.text.rules import QUOTES, UNSEEN, bare, same_text
+from curation.text.wording import DIRECTIONS
 
 if TYPE_CHECKING:
     from curation.records import Cat, Kind
@@ -344,3 +345,32 @@ def fill_all(context: str, words: str) -> tuple[str, list[int]]:
         places.append(len(filled))
         filled += words + part
     return filled, places or [0]
+
+
+# --- characters that are easy to overlook -------------------------------------------------------
+
+
+SIDES = {
+    "\u200e": "U+200E (left-to-right mark)",
+    "\u200f": "U+200F (right-to-left mark)",
+    "\u061c": "U+061C (Arabic letter mark)",
+}
+"""Marks that are usual in a text with letters from right to left, and only there."""
+_RIGHT = {"R", "AL"}  # letters that are written from right to left
+_CONTROL = re.compile(f"[{''.join((*DIRECTIONS, *SIDES))}]")
+
+
+def controls(text: str) -> set[str]:
+    """The characters of a text that change its direction, without those that are usual there.
+
+    >>> controls("The baker\u202e sang."), controls("\u200fהאופה שר.")
+    ({'U+202E (right-to-left override)'}, set())
+    """
+    if text.isascii():
+        return set()
+    controls = set(_CONTROL.findall(text))
+    if controls & SIDES.keys() and any(
+        unicodedata.bidirectional(c) in _RIGHT for c in text if c not in SIDES
+    ):
+        controls -= SIDES.keys()
+    return {(DIRECTIONS | SIDES)[control] for control in controls}

@@ -11,8 +11,7 @@ from curation.decisions.agreement import by_annotator, by_term, facts, intent, m
 from curation.decisions.filter import judge
 from curation.files import read_json
 from curation.records import Decision, Item, Term
-from curation.stats.agreement import coefficient
-from curation.stats.votes import count
+from curation.stats.agreement import coefficient, count
 from support.votes import VALUES, item, labels
 
 TERMS = {"term-1": Term(id="term-1", text="baker", domain="profession", family="baker")}

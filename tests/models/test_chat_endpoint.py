@@ -431,11 +431,12 @@ def test_the_error_says_that_a_key_is_not_sent_in_the_open(monkeypatch: Patch) -
     ends("(none is set)", not_sent, Quirks(key="s3cret"))
 
 
-def test_no_body_has_the_key() -> None:
+def test_no_body_has_the_key(monkeypatch: Patch) -> None:
+    monkeypatch.setenv("CURATION_ENDPOINT_KEY", "s3cret/key")
     sent = {"error": {"message": "filtered for s3cret/key", "code": "content_filter"}}
     said = {"choices": [{"message": {"content": "s3cret/key, see https://a.example/?q=1"}}]}
     slashed = json.dumps(said).replace("/", "\\/")
-    with opened(key="s3cret/key", concurrency=1) as (endpoint, server):
+    with opened(concurrency=1) as (endpoint, server):
         server.faults = [Fault(400, json.dumps(sent)), Fault(200, slashed)]
         replies = ask(endpoint, TEXTS[:2])
     assert replies[0][1]["error"]["message"] == "filtered for …"

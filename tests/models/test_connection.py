@@ -4,17 +4,11 @@ import pytest
 
 from curation.http import gist
 from curation.models import connection
-from curation.models.echoes import TOO_LONG
+from curation.models.echoes import ERRORS
 from support.written import beside
 
-PATTERNS = {
-    "FILTERED": connection.FILTERED,
-    "WRONG_MODEL": connection.WRONG_MODEL,
-    "NO_CHAT": connection.NO_CHAT,
-    "NO_TEMPLATE": connection.NO_TEMPLATE,
-    "LARGE_MAX_TOKENS": connection.LARGE_MAX_TOKENS,
-    "TOO_LONG": TOO_LONG,
-}
+NAMES = ("FILTERED", "WRONG_MODEL", "NO_CHAT", "NO_TEMPLATE", "LARGE_MAX_TOKENS", "TOO_LONG")
+PATTERNS = {name: ERRORS[name.lower()] for name in NAMES}
 SORTS = beside(__file__, "errors.toml")["sorts"]
 
 
@@ -30,8 +24,8 @@ def test_words_of_an_error_leave_out_what_it_repeats_of_the_request() -> None:
     body = {"detail": [{"type": "extra", "msg": "not permitted", "input": {"content": "flagged"}}]}
     assert connection.words(body) == "not permitted extra"
     azure = {"error": {"code": None, "innererror": {"code": "ResponsibleAIPolicyViolation"}}}
-    assert connection.FILTERED.search(connection.words(azure))
-    assert connection.FILTERED.search(
+    assert PATTERNS["FILTERED"].search(connection.words(azure))
+    assert PATTERNS["FILTERED"].search(
         connection.words({"error": {"code": 400, "status": "SAFETY"}})
     )
     assert connection.words(None) == connection.words(3.5) == connection.words({}) == ""

@@ -15,7 +15,7 @@ from curation.decisions.filter import judge, repeats, tiers
 from curation.formats.table_words import read_label
 from curation.records import Association, Item, Label, Term
 from curation.scores.terms import published_agreement
-from curation.stats.votes import count
+from curation.stats.agreement import count
 from support.realdata import LABELLED, SHARED, labelled, needs
 
 PRINTED = SHARED / "published" / "terms.csv"

@@ -13,8 +13,7 @@ from curation.decisions.agreement import by_term, facts
 from curation.decisions.filter import judge, repeats
 from curation.files import read_json, read_records, read_table
 from curation.records import Decision, Item, Label, Term
-from curation.stats.agreement import coefficient
-from curation.stats.votes import count
+from curation.stats.agreement import coefficient, count
 from support.commands import run, set_to, well
 from support.realdata import GENDER, REAL, RELIGION, TEST, needs
 

@@ -14,7 +14,7 @@ from curation.scores.published import choose
 from curation.scores.runs import Run
 from curation.scores.terms import Agreement
 from curation.stats.metrics import comparisons, results
-from curation.stats.power import CATS_A_TERM, detectable, needed_terms
+from curation.stats.tests import CATS_A_TERM, detectable, needed_terms
 from support.boards import CATS, A, S, Three, U, cat, laid, run
 from support.expected import fails
 

@@ -9,7 +9,7 @@ import pytest
 from curation.catsets.stereoset import read_cats
 from curation.formats.predictions import read_predictions
 from curation.stats.metrics import comparisons
-from curation.stats.power import spread
+from curation.stats.tests import spread
 from support.cats import REAL
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rounds.md").read_text("utf-8")

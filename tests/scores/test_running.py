@@ -21,7 +21,7 @@ from curation.models.forward import Runner
 from curation.models.nsp import training_of
 from curation.models.scoring import ModelSpec, open_scorer
 from curation.models.train.corpus import read_corpus
-from curation.models.train.next_sentence import train
+from curation.models.train.next_sentence import NextSentenceTrainer
 from curation.models.train.settings import NextSentenceSettings
 from curation.records import Cat
 from curation.scores import run_folder, running
@@ -140,7 +140,7 @@ def test_how_a_head_was_trained_is_in_run_json(made: Make, tmp_path: Path) -> No
     wanted = NextSentenceSettings(
         str(model), length=32, batch=16, epochs=1, held_out=0.2, seed=7, freeze=True
     )
-    train(wanted, corpus, head)
+    NextSentenceTrainer.train(wanted, corpus, head)
     work = job(ModelSpec(str(model), nsp=str(head)), tmp_path / "scores", rule="nsp")
     assert score_cats(work, CATS)["scored"] == 18
     # Two of ten articles are held out: 8 · 5 pairs, 3 steps, and at most half of them to warm up.

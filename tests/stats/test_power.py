@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from curation.stats import power as module
-from curation.stats.correlations import rho
-from curation.stats.power import Spread, critical_rho, needed_terms, rank_power, sign_power, spread
-from curation.stats.tests import t_test
+from curation.stats import tests as module
+from curation.stats.correlations import critical_rho, needed_units, rank_power, rho
+from curation.stats.tests import Spread, needed_terms, sign_power, spread, t_test
 
 Z2 = 2.8015852**2  # (1.9599640 + 0.8416212)²
 
@@ -119,10 +118,10 @@ def test_power_of_rank_correlations_is_that_of_simulations(true: float, n: int) 
 
 def test_needed_units_are_the_least() -> None:
     for true in (0.3, 0.7, 0.9):
-        needed = module.needed_units(true)
+        needed = needed_units(true)
         assert needed is not None
         assert rank_power(true, needed) >= 0.8 > rank_power(true, needed - 1)
-    assert module.needed_units(1e-6) is None
+    assert needed_units(1e-6) is None
 
 
 def test_power_of_signs_by_hand() -> None:

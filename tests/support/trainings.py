@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from curation.models.train.reviews import Reviews
-from curation.models.train.sentiment import train
+from curation.models.train.sentiment import SentimentTrainer
 from curation.models.train.settings import SentimentSettings
 from support.expected import fails
 from support.strike import KilledError, kill_at
@@ -64,4 +64,6 @@ def same(one: Path, other: Path) -> bool:
 def of_sentiment(model: Path, reviews: Reviews, root: Path) -> Training:
     """Trainings of classifiers of sentiment: 3 steps of 8 reviews an epoch, for 24 reviews."""
     usual = {"length": 32, "batch": 8, "epochs": 2, "held_out": 0.25, "lr": 1e-3}
-    return Training(train, SentimentSettings, reviews, root, {"model": str(model), **usual})
+    return Training(
+        SentimentTrainer.train, SentimentSettings, reviews, root, {"model": str(model), **usual}
+    )

@@ -18,7 +18,7 @@ from curation.campaign.settings import TrustSettings
 from curation.records import VALUES, Bias, Criterion, Status
 from curation.stats import correlations
 from curation.stats.artefacts import Artefact
-from curation.stats.power import rank_power
+from curation.stats.correlations import rank_power
 from curation.trust.measure.again import stability
 from curation.trust.measure.framework import DEFAULT, Groups, Policies, biases
 from curation.trust.measure.human import Passages

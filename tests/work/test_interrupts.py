@@ -131,14 +131,16 @@ def test_with_requests_under_way() -> None:
     endpoint = Endpoint.__new__(Endpoint)
     endpoint._threads, endpoint._batch, endpoint._form = 2, 1, SimpleNamespace(many=True)  # type: ignore[assignment]
     endpoint._server = SimpleNamespace(stopped=threading.Event())  # type: ignore[assignment]
-    endpoint._fetch = lambda texts: None if texts == ["a"] else ended.wait(30)  # type: ignore[method-assign,assignment,return-value]
 
-    def tell(count: int) -> None:
-        raise Stopped(signal.SIGINT)
+    def fetch(texts: list[str]) -> None:
+        if texts == ["a"]:
+            raise Stopped(signal.SIGINT)
+        ended.wait(30)
 
+    endpoint._fetch = fetch  # type: ignore[method-assign]
     began = time.monotonic()
     with pytest.raises(Stopped):
-        endpoint._fetch_all(["a", "b", "c"], tell)
+        endpoint._fetch_all(["a", "b", "c"])
     assert time.monotonic() - began < 5  # it does not wait for the answers
     assert endpoint._server.stopped.is_set()
     ended.set()

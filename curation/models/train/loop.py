@@ -14,13 +14,12 @@ its last checkpoint and ends with the same result; on a CPU, to the last bit.
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from pickle import UnpicklingError
 from time import monotonic
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -48,48 +47,15 @@ FREE = ("device", "checkpoint_every")  # settings that may change before a train
 _CHANGED = {"base": "the model's files", "corpus": "the corpus"}
 
 
-class TrainingFiles(NamedTuple):
-    """The files of one kind of training.
-
-    Attributes:
-        settings: written when a training starts; it identifies the training.
-        model: a file of the trained model that is written last.
-    """
-
-    settings: str
-    model: str
-
-    @property
-    def done(self) -> tuple[str, ...]:
-        """The files that all exist once a training has ended, and not before."""
-        return (self.model, REPORT)
-
-    @property
-    def lock(self) -> str:
-        """The lock that keeps out a second training."""
-        return f".{Path(self.settings).stem}.lock"
-
-
-@contextmanager
-def locked_training(out: Path, files: TrainingFiles) -> Iterator[None]:
-    """Hold the folder's lock, so that no other training runs in it.
-
-    Raises:
-        CurationError: another training is running here.
-    """
-    busy = CurationError(
-        f"{out}: another training is running here", "wait until it ends, or use another folder"
-    )
-    with locked(out, busy, name=files.lock):
-        yield
-
-
-def has_ended(out: Path, files: TrainingFiles, identity: Fields, *, restart: bool) -> bool:
+def _has_ended(
+    out: Path, settings: str, done: Sequence[str], identity: Fields, *, restart: bool
+) -> bool:
     """Whether this training has already ended in this folder; False if it must start or continue.
 
     Args:
         out: the folder.
-        files: the files of this kind of training.
+        settings: the file that identifies a training of this kind.
+        done: the files that all exist once a training has ended, and not before.
         identity: ``settings``, ``base`` and ``corpus`` of the training.
         restart: delete what an earlier training left.
 
@@ -98,7 +64,7 @@ def has_ended(out: Path, files: TrainingFiles, identity: Fields, *, restart: boo
             lists them.
     """
     there = sorted(path.name for path in out.iterdir() if not _NOTHING_YET.fullmatch(path.name))
-    if there and files.settings not in there:
+    if there and settings not in there:
         raise CurationError(
             f"{out}: contains {there[0]}, which is not from this kind of training",
             "name a new folder with --out",
@@ -106,11 +72,11 @@ def has_ended(out: Path, files: TrainingFiles, identity: Fields, *, restart: boo
     # A killed training leaves these. Only now is it certain that the folder is ours.
     sweep(out, below=False)
     if restart:
-        for name in (*files.done, CHECKPOINT):
+        for name in (*done, CHECKPOINT):
             (out / name).unlink(missing_ok=True)
-    if restart or there in ([], [files.settings]):  # so far, nothing was trained
+    if restart or there in ([], [settings]):  # so far, nothing was trained
         return False
-    before = read_identity(out / files.settings)
+    before = read_identity(out / settings)
     then, now = before["settings"], identity["settings"]
     changed = [
         f"--{name.replace('_', '-')} was {then.get(name)}, is {now.get(name)}"
@@ -122,7 +88,7 @@ def has_ended(out: Path, files: TrainingFiles, identity: Fields, *, restart: boo
             f"{out}: contains an earlier training with other settings ({'; '.join(changed)})",
             "give the same settings, name another --out, or delete the earlier one with --restart",
         )
-    return all((out / name).exists() for name in files.done)
+    return all((out / name).exists() for name in done)
 
 
 def read_checkpoint(out: Path) -> Fields | None:
@@ -153,62 +119,6 @@ _POOL = 100  # examples are sorted by length within this many batches, to need l
 _NO_LIMIT = 10**6  # the largest --length, if the model has no limit
 
 
-def run_training(
-    trainer: "type[Trainer]",
-    settings: TrainingSettings,
-    corpus: Any,
-    out: Path,
-    *,
-    restart: bool,
-    tell: Tell,
-) -> Fields:
-    """Train, or continue a training with the same settings and corpus.
-
-    Args:
-        trainer: the kind of training.
-        settings: the settings.
-        corpus: what is learned from.
-        out: the folder of the trained model: new, empty, or of an earlier training.
-        restart: delete what an earlier training left in the folder.
-        tell: called with the progress.
-
-    Returns:
-        The content of ``training.json``.
-
-    Raises:
-        CurationError: the folder holds something else, or a training with other settings; the model
-            or the corpus cannot be used; memory ran out; the loss is not finite.
-    """
-    check(settings)
-    if out.exists() and Path(settings.model).exists() and out.samefile(settings.model):
-        raise CurationError(
-            f"{out}: is the model that the training starts from", "name another folder with --out"
-        )
-    out.mkdir(parents=True, exist_ok=True)
-    files = trainer.files
-    with locked_training(out, files), torch.random.fork_rng():
-        torch.manual_seed(settings.seed)  # before loading, which may draw weights
-        loaded = trainer.load(settings)
-        base = _base(loaded)
-        identity = {"settings": _written(settings), "base": base, "corpus": corpus.identity}
-        if has_ended(out, files, identity, restart=restart):
-            return dict(read_json(out / REPORT))
-        write_json(out / files.settings, identity)
-        try:
-            return trainer(settings, corpus, out, loaded, tell).run()
-        except (RuntimeError, MemoryError) as error:
-            if not out_of_memory(error):
-                raise
-            free_memory()
-            parts = min(2 * settings.accumulate, settings.batch)
-            more = f"--accumulate {parts} and --restart, or " if parts > settings.accumulate else ""
-            raise CurationError(
-                f"{settings.model}: out of memory with {settings.batch} {settings.unit} "
-                f"in {settings.accumulate} parts",
-                f"give {more}a shorter --length" + ("" if more else " and --restart"),
-            ) from None
-
-
 def _written(settings: TrainingSettings) -> Fields:
     """Settings as they are written to files: without folders of this machine."""
     return asdict(replace(settings, model=called(settings.model)))
@@ -217,6 +127,16 @@ def _written(settings: TrainingSettings) -> Fields:
 def _base(loaded: Loaded) -> Fields:
     """The identity of the model that the training starts from."""
     return {"model": loaded.about["model"], "revision": loaded.about["revision"]}
+
+
+def _no_memory(settings: TrainingSettings) -> CurationError:
+    parts = min(2 * settings.accumulate, settings.batch)
+    more = f"--accumulate {parts} and --restart, or " if parts > settings.accumulate else ""
+    return CurationError(
+        f"{settings.model}: out of memory with {settings.batch} {settings.unit} "
+        f"in {settings.accumulate} parts",
+        f"give {more}a shorter --length" + ("" if more else " and --restart"),
+    )
 
 
 def check_length(settings: TrainingSettings, loaded: Loaded, *, least: int) -> None:
@@ -260,7 +180,8 @@ class Trainer(ABC):
     """One training, new or continued.
 
     Attributes:
-        files: the files of this kind of training.
+        settings_file: written when a training of this kind starts; it identifies the training.
+        model_file: the file of the trained model that is written last.
         settings: the settings.
         corpus: what is learned from.
         out: the folder of the trained model.
@@ -269,7 +190,63 @@ class Trainer(ABC):
         precision: the precision of its arithmetic.
     """
 
-    files: ClassVar[TrainingFiles]
+    settings_file: ClassVar[str]
+    model_file: ClassVar[str]
+
+    @classmethod
+    def train(
+        cls,
+        settings: TrainingSettings,
+        corpus: Any,
+        out: Path,
+        *,
+        restart: bool = False,
+        tell: Tell = lambda _: None,
+    ) -> Fields:
+        """Train, or continue a training with the same settings and corpus.
+
+        Args:
+            settings: the settings.
+            corpus: what is learned from.
+            out: the folder of the trained model: new, empty, or of an earlier training.
+            restart: delete what an earlier training left in the folder.
+            tell: called with the progress.
+
+        Returns:
+            The content of ``training.json``: settings, versions, corpus, counts, losses, and
+            accuracies in per cent.
+
+        Raises:
+            CurationError: the folder holds something else, or a training with other settings; the
+                model or the corpus cannot be used; memory ran out; the loss is not finite.
+        """
+        check(settings)
+        if out.exists() and Path(settings.model).exists() and out.samefile(settings.model):
+            raise CurationError(
+                f"{out}: is the model that the training starts from",
+                "name another folder with --out",
+            )
+        out.mkdir(parents=True, exist_ok=True)
+        busy = CurationError(
+            f"{out}: another training is running here", "wait until it ends, or use another folder"
+        )
+        lock = f".{Path(cls.settings_file).stem}.lock"
+        with locked(out, busy, name=lock), torch.random.fork_rng():
+            torch.manual_seed(settings.seed)  # before loading, which may draw weights
+            loaded = cls.load(settings)
+            base = _base(loaded)
+            identity = {"settings": _written(settings), "base": base, "corpus": corpus.identity}
+            done = (cls.model_file, REPORT)
+            if _has_ended(out, cls.settings_file, done, identity, restart=restart):
+                return dict(read_json(out / REPORT))
+            write_json(out / cls.settings_file, identity)
+            try:
+                return cls(settings, corpus, out, loaded, tell).run()
+            except (RuntimeError, MemoryError) as error:
+                if not out_of_memory(error):
+                    raise
+                free_memory()
+                raise _no_memory(settings) from None
 
     def __init__(self, settings: Any, corpus: Any, out: Path, loaded: Loaded, tell: Tell) -> None:
         self.settings, self.corpus, self.out, self.tell = settings, corpus, out, tell

@@ -15,7 +15,6 @@ See ``curation.models.train.loop`` for steps, epochs and checkpoints.
 
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -36,8 +35,8 @@ from curation.models.nsp import (
     texts,
 )
 from curation.models.train.corpus import Corpus, Pairs, divide, pairs
-from curation.models.train.loop import Trainer, TrainingFiles, check_length, run_training
-from curation.models.train.settings import PAPER, NextSentenceSettings, Tell
+from curation.models.train.loop import Trainer, check_length
+from curation.models.train.settings import PAPER, NextSentenceSettings
 from curation.records import Fields
 
 _BETAS, _EPS = (0.9, 0.999), 1e-6
@@ -83,38 +82,10 @@ _HELD = 10_000  # held-out pairs whose tokens are in memory at once
 _HELD_SEED = 1_000_000  # no epoch has this number
 
 
-def train(
-    settings: NextSentenceSettings,
-    corpus: Corpus,
-    out: Path,
-    *,
-    restart: bool = False,
-    tell: Tell = lambda _: None,
-) -> Fields:
-    """Train a next-sentence head, or continue a training with the same settings and corpus.
-
-    Args:
-        settings: the settings.
-        corpus: sentences of articles.
-        out: the folder of the trained model: new, empty, or of an earlier training.
-        restart: delete what an earlier training left in the folder.
-        tell: called with the progress.
-
-    Returns:
-        The content of ``training.json``: settings, versions, corpus, counts, losses, and accuracies
-        in per cent.
-
-    Raises:
-        CurationError: the folder holds something else, or a training with other settings; the model
-            or the corpus cannot be used; memory ran out; the loss is not finite.
-    """
-    return run_training(NextSentenceTrainer, settings, corpus, out, restart=restart, tell=tell)
-
-
 class NextSentenceTrainer(Trainer):
     """One training on pairs of sentences, new or continued."""
 
-    files = TrainingFiles(SETTINGS, HEAD_JSON)
+    settings_file, model_file = SETTINGS, HEAD_JSON
     settings: NextSentenceSettings
     corpus: Corpus
 

@@ -14,7 +14,6 @@ See ``curation.models.train.loop`` for steps, epochs and checkpoints.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,9 +24,9 @@ from curation.models.classifier import SETTINGS, Encoded, classifier_of
 from curation.models.loading import Loaded, load, loading_options
 from curation.models.sentiments import names_of
 from curation.models.train.corpus import Numbers
-from curation.models.train.loop import Trainer, TrainingFiles, check_length, run_training
+from curation.models.train.loop import Trainer, check_length
 from curation.models.train.reviews import Reviews, divide
-from curation.models.train.settings import PAPER_SENTIMENT, SentimentSettings, Tell
+from curation.models.train.settings import PAPER_SENTIMENT, SentimentSettings
 from curation.records import Fields
 
 _HELD = 10_000  # held-out reviews whose tokens are in memory at once
@@ -35,45 +34,16 @@ _LEFT_OUT = ("neutral", "repeated", "contradictory", "unlabelled", "in_test")  #
 Example = tuple[Encoded, int]
 
 
-def train(
-    settings: SentimentSettings,
-    reviews: Reviews,
-    out: Path,
-    *,
-    restart: bool = False,
-    tell: Tell = lambda _: None,
-) -> Fields:
-    """Train a sentiment classifier, or continue a training with the same settings and reviews.
-
-    Args:
-        settings: the settings.
-        reviews: with as many classes as in the settings. If they have a test set, it is used
-            instead of the held-out share, and nothing else is held out.
-        out: the folder of the trained model: new, empty, or of an earlier training. At the end it
-            holds a transformers model with its tokenizer.
-        restart: delete what an earlier training left in the folder.
-        tell: called with the progress.
-
-    Returns:
-        The content of ``training.json``: settings, versions, corpus, counts, losses, accuracies in
-        per cent, and the share of the commonest class, which is the accuracy of a constant answer.
-
-    Raises:
-        CurationError: the folder holds something else, or a training with other settings; the model
-            or the reviews cannot be used; memory ran out; the loss is not finite.
-    """
-    if reviews.names != names_of(settings.classes):
-        raise CurationError(
-            f"the reviews have {len(reviews.names)} classes, the settings have {settings.classes}",
-            f"read the reviews with classes={settings.classes}",
-        )
-    return run_training(SentimentTrainer, settings, reviews, out, restart=restart, tell=tell)
-
-
 class SentimentTrainer(Trainer):
-    """One training on reviews, new or continued."""
+    """One training on reviews, new or continued.
 
-    files = TrainingFiles(SETTINGS, "config.json")
+    The reviews have as many classes as the settings. If they have a test set, it is used instead of
+    the held-out share, and nothing else is held out. The folder of the trained model is one of
+    transformers, with its tokenizer. The report also has the share of the commonest class, which is
+    the accuracy of a constant answer.
+    """
+
+    settings_file, model_file = SETTINGS, "config.json"
     settings: SentimentSettings
     corpus: Reviews
 
@@ -88,6 +58,12 @@ class SentimentTrainer(Trainer):
 
     def _prepare(self) -> int:
         settings, reviews = self.settings, self.corpus
+        if reviews.names != names_of(settings.classes):
+            raise CurationError(
+                f"the reviews have {len(reviews.names)} classes, the settings have "
+                f"{settings.classes}",
+                f"read the reviews with classes={settings.classes}",
+            )
         special = self.loaded.tokenizer.num_special_tokens_to_add(pair=False)
         check_length(settings, self.loaded, least=special + 1)
         self.tested = reviews if reviews.test is None else reviews.test

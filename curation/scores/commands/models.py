@@ -397,9 +397,9 @@ def train_nsp(
         f"{articles.repeated} repeated articles"
     )
     with console.training(settings.epochs) as tell:
-        from curation.models.train.next_sentence import train
+        from curation.models.train.next_sentence import NextSentenceTrainer
 
-        report = train(settings, articles, out, restart=restart, tell=tell)
+        report = NextSentenceTrainer.train(settings, articles, out, restart=restart, tell=tell)
     console.say(
         f"held-out accuracy {report['held_out_accuracy']:.1f} % on {report['pairs_held_out']} "
         f"pairs (the paper's heads: {PAPER[0]} to {PAPER[1]} %); the trained model is in {out}"

@@ -18,8 +18,13 @@ from curation.campaign.settings import TrustSettings
 from curation.records import GOLDS, Status
 from curation.stats.artefacts import MIRRORED
 from curation.stats.metrics import icat, judge
-from curation.stats.power import needed_signs, sign_power
-from curation.stats.tests import chances, exact_share_interval, right_signs
+from curation.stats.tests import (
+    chances,
+    exact_share_interval,
+    needed_signs,
+    right_signs,
+    sign_power,
+)
 from curation.text.wording import amount
 from curation.trust.protocol.cases import (
     CHANCE,

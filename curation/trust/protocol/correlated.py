@@ -19,9 +19,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from curation.stats import correlations
-from curation.stats.correlations import Correlation, correlate, rho
+from curation.stats.correlations import (
+    Correlation,
+    correlate,
+    critical_rho,
+    detectable_rho,
+    needed_units,
+    rank_power,
+    rho,
+)
 from curation.stats.intervals import Floats
-from curation.stats.power import critical_rho, detectable_rho, needed_units, rank_power
 from curation.stats.tests import holm
 from curation.trust.measure.again import alike, directed, paired
 from curation.trust.measure.framework import AUTOMATED, HUMAN, Groups

@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 
 from curation.campaign.settings import TrustSettings
 from curation.records import VALUES, CriterionName
-from curation.stats.agreement import (
-    coefficient,
+from curation.stats.agreement import coefficient
+from curation.stats.correlations import (
+    critical_rho,
+    needed_units,
+    rank_power,
+    rho_interval,
+    spearman_brown,
 )
-from curation.stats.correlations import rho_interval, spearman_brown
 from curation.stats.intervals import FEW, Floats, mean_interval
-from curation.stats.power import critical_rho, needed_units, rank_power
 from curation.text.wording import amount
 from curation.trust.measure.framework import HUMAN
 from curation.trust.measure.human import MUST_FAIL, SHUFFLES, agreement, shuffled_agreement

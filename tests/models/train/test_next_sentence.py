@@ -14,7 +14,7 @@ from curation.models.loading import load
 from curation.models.rules import ScoringRequest
 from curation.models.train import next_sentence
 from curation.models.train.corpus import Corpus, read_corpus
-from curation.models.train.next_sentence import BertAdam, NextSentenceTrainer, train
+from curation.models.train.next_sentence import BertAdam, NextSentenceTrainer
 from curation.models.train.settings import NextSentenceSettings as Settings
 from curation.models.train.settings import Progress, rate_at, warmup_steps
 from support.expected import Patch, fails, raising
@@ -27,6 +27,7 @@ from support.written import beside
 TABLES = beside(__file__)
 
 LEARNS = {"length": 32, "batch": 32, "lr": 2e-3, "epochs": 20, "held_out": 0.2}
+train = NextSentenceTrainer.train
 SHORT = {"length": 32, "batch": 16, "epochs": 2, "held_out": 0.2, "lr": 1e-3}
 
 

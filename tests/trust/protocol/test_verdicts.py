@@ -8,8 +8,7 @@ import pytest
 
 from curation.campaign.settings import TrustSettings
 from curation.records import Interval, Status
-from curation.stats.correlations import rho, rho_interval
-from curation.stats.power import critical_rho, rank_power
+from curation.stats.correlations import critical_rho, rank_power, rho, rho_interval
 from curation.trust.protocol import checks
 from curation.trust.protocol.checks import Found
 from curation.trust.protocol.content import signs_found

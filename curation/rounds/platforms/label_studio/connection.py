@@ -27,8 +27,8 @@ from curation.http import (
     parsed_json,
     split_address,
 )
-from curation.text.addresses import has_secrets, show_address
 from curation.text.times import moment, read_time
+from curation.text.wording import has_secrets, show_address
 
 _TYPES: dict[str, type] = {
     "id": int,

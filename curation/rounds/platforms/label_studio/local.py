@@ -22,7 +22,7 @@ from platformdirs import user_data_path
 
 from curation.files import CurationError, open_plain, read_bytes, read_json, shipped, writing
 from curation.records import Round, RoundKind
-from curation.text.addresses import hide_secrets
+from curation.text.wording import hide_secrets
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.label_studio.client import LabelStudio
