@@ -4,20 +4,18 @@ import re
 import shutil
 import tomllib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from curation import cli
 from curation.across import serving
-from curation.across.commands import exclude, withdraw
 from curation.campaign.settings import Settings, read_settings
 from curation.campaign.source import open_source
 from curation.campaign.store import Campaign, create_campaign, open_campaign
 from curation.catsets.stereoset import read_cats
-from curation.cli import pages
-from curation.decisions.commands import agreement, filter_, split
 from curation.files import (
     CurationError,
     dump_json,
@@ -28,26 +26,18 @@ from curation.files import (
     writing,
 )
 from curation.formats.tables import csv_text
-from curation.measures import commands as measures
 from curation.pages.steps import REPORT
 from curation.records import GOLD_COLUMNS, KINDS, Fields
 from curation.release import statement
-from curation.release.commands import build
 from curation.release.versions import blocked
 from curation.release.versions import folder as folder_of
-from curation.rounds.commands import rounds
-from curation.rounds.commands.tables import export, import_
 from curation.rounds.importing import import_answers
 from curation.rounds.running import open_round
-from curation.scores.commands.group import baselines, compare, predictions
-from curation.scores.commands.models import models
 from curation.terminal import console
 from curation.terminal.options import Count
-from curation.terms.commands import explain, scan, select
 from curation.text.item_form import fill
 from curation.text.rules import WORK, grouped
 from curation.text.wording import amount
-from curation.trust import commands as trust
 
 ANSWERED = "validate-2-answered.csv"
 
@@ -67,8 +57,6 @@ def demo(
         web: Open rounds on web pages, print links to them, and serve them.
         port: With --web: the port of the pages.
     """
-    from curation.rounds.commands.importing import answers, stereoset
-
     example = shipped("data", "example")
     folder = folder or Path("curation-demo-web" if web else "curation-demo")
     if folder.exists() and any(folder.iterdir()):
@@ -91,34 +79,35 @@ def demo(
     shutil.copyfile(example / "statement.toml", statement.place(made))
     shutil.copytree(example / "trust", made.folder("trust"), dirs_exist_ok=True)
 
-    step = Steps(made.root / "tasks" / "demo.log")  # it has names: git leaves tasks/ out
-    step("terms scan dump.json", scan, [example / "dump.json"], folder)
-    step("terms select", select, folder)
-    step("terms explain librarian", explain, "librarian", folder)
+    step = Steps(made.root)
+    step("terms scan dump.json", {"dump.json": [example / "dump.json"]})
+    step("terms select")
+    step("terms explain librarian")
     for file in ("writers.csv", "validators.csv"):
-        step(f"import answers {file}", answers, example / file, folder)
-    pilot: Fields = {"round": "pilot", "known_terms": True}
-    text = "import answers pilot.jsonl --round pilot --known-terms"
-    step(text, answers, example / "pilot.jsonl", folder, **pilot)
-    step("import stereoset published.json", stereoset, example / "published.json", folder)
+        step(f"import answers {file}", {file: [example / file]})
+    pilot = "pilot.jsonl"
+    step(f"import answers {pilot} --round pilot --known-terms", {pilot: [example / pilot]})
+    step("import stereoset published.json", {"published.json": [example / "published.json"]})
     _rounds(step, folder, example / "rounds")
-    step("decisions filter", filter_, folder)
-    step("decisions agreement", agreement, folder)
-    why = {"reason": "says the same of everything"}
-    step("rounds exclude validator-77 --reason …", exclude, "validator-77", folder, **why)
-    step("rounds withdraw writer-13 --yes", withdraw, "writer-13", folder, yes=True)
-    step("decisions split", split, folder)
-    cats = measures.ChosenCats(campaign=folder)
-    step("measures statistics", measures.statistics, cats)
-    step("measures sentiment", measures.sentiment, cats)
-    step("measures keywords --top 5", measures.keywords, cats, top=5)
-    step("measures pitfalls", measures.pitfalls, campaign=folder)
+    step("decisions filter")
+    step("decisions agreement")
+    step("rounds exclude validator-77 --reason …", {"…": ["says the same of everything"]})
+    step("rounds withdraw writer-13 --yes")
+    step("decisions split")
+    step("measures statistics")
+    step("measures sentiment")
+    step("measures keywords --top 5")
+    step("measures pitfalls")
     _models(step, folder)
-    _trust(step, folder, example / "trust")
+    # The bias of invented tales, and what may be trusted.
+    tales, labels = (example / "trust" / name for name in ("tales.txt", "labels.csv"))
+    step("trust text tales.txt", {"tales.txt": [tales, "--workers", "1"]})
+    step("trust text --labels labels.csv --source tales", {"labels.csv": [labels]})
+    step("trust report")
     error = blocked(made)
     if not error:
         _release(step, made)
-    step("pages build", pages.build, campaign=folder)
+    step("pages build")
     if error:
         console.say(f"\nNo release is built: {error.what}; {error.fix}")
     else:
@@ -136,22 +125,21 @@ class Steps:
         log: the file that has it all.
     """
 
-    def __init__(self, log: Path) -> None:
-        log.parent.mkdir(exist_ok=True)
-        self.log = log
+    def __init__(self, folder: Path) -> None:
+        self._folder, self.log = folder, folder / "tasks" / "demo.log"  # git leaves tasks/ out
+        self.log.parent.mkdir(exist_ok=True)
         self._shown = tomllib.loads(read_text(shipped("data", "example", "steps.toml")))
 
-    def __call__(
-        self, text: str, command: Callable[..., None], *arguments: Any, **options: Any
-    ) -> None:
+    def __call__(self, text: str, given: Mapping[str, Sequence[str | Path]] = {}) -> None:
         """Run a command; show what it does, and then what it found.
 
         Args:
-            text: the command as it is typed.
-            command: its function.
-            arguments: of the function.
-            options: of the function.
+            text: the command as it is shown.
+            given: by word of the text, what is run in its place.
         """
+        words = [str(part) for word in text.split() for part in given.get(word, [word])]
+        if "--gold" not in words:
+            words += ["--campaign", str(self._folder)]
         named = [name for name in self._shown if text.startswith(name)]
         shown = self._shown[max(named, key=len)] if named else None
         if shown:
@@ -159,7 +147,7 @@ class Steps:
         with console.logged(self.log):
             before = self.log.stat().st_size
             console.heading(f"\n$ curation {text}")
-            command(*arguments, **options)
+            cli.app(words, standalone_mode=False)
         if shown:
             printed = read_bytes(self.log)[before:].decode()
             places = re.finditer(shown["find"], printed, re.MULTILINE)
@@ -215,7 +203,7 @@ def _serve(campaign: Campaign, answers: Path, port: int) -> None:
 
 def _release(step: Steps, campaign: Campaign) -> None:
     """Build the release, and use it as other people do: score predictions on its test set."""
-    step("release build", build, campaign.root)
+    step("release build")
     release = folder_of(campaign)
     gold, path = release / "test.json", campaign.root / "predictions_shorter-is-likelier.json"
     # This replaces a model, so that nothing must be installed: shorter sentences score higher.
@@ -224,8 +212,9 @@ def _release(step: Steps, campaign: Campaign) -> None:
         shorter[cat.kind] += [{"id": a.id, "score": -len(a.sentence)} for a in cat.associations]
     with writing(path) as file:
         file.write(dump_json(shorter))
-    step("scores baselines --gold test.json", baselines, [gold])
-    step("scores predictions --gold test.json …", predictions, gold=[gold], predictions=path)
+    step("scores baselines --gold test.json", {"test.json": [gold]})
+    words: dict[str, Sequence[str | Path]] = {"test.json": [gold], "…": ["--predictions", path]}
+    step("scores predictions --gold test.json …", words)
 
 
 def _say_released(campaign: Campaign) -> None:
@@ -246,46 +235,34 @@ def _models(step: Steps, folder: Path) -> None:
     texts = [f"{cat.context} {a.sentence}" for cat in cats for a in cat.associations]
     texts = [text for text in texts if "BLANK" not in text]
     texts += [a.sentence for cat in cats for a in cat.associations]
-    made: Fields = {"tiny-gpt": "causal", "tiny-bert": "masked"}
+    made: Fields = {"models/tiny-gpt": "causal", "models/tiny-bert": "masked"}
     for name, family in made.items():
-        tiny.make(folder / "models" / name, texts, family=family)
-    places = [str(folder / "models" / name) for name in made]
+        tiny.make(folder / name, texts, family=family)
     with tiny.one_thread():
-        step("scores models models/tiny-gpt models/tiny-bert", models, places, folder)
-    step("scores compare", compare, folder)
-
-
-def _trust(step: Steps, folder: Path, files: Path) -> None:
-    """Measure the bias of invented tales, and report what may be trusted."""
-    step("trust text tales.txt", trust.text, [files / "tales.txt"], workers=1, campaign=folder)
-    told: Fields = {"labels": files / "labels.csv", "source": "tales", "campaign": folder}
-    step("trust text --labels labels.csv --source tales", trust.text, **told)
-    step("trust report", trust.report, folder)
+        step(f"scores models {' '.join(made)}", {name: [folder / name] for name in made})
+    step("scores compare")
 
 
 def _rounds(step: Steps, folder: Path, answers: Path) -> None:
     """Run two rounds with exported tables: writing some items, and labelling them."""
-    tasks, csv = folder / "tasks", {"format": "csv"}
-    made: Fields = {"name": "write-2", "platform_": "files", "term": ["tram driver", "librarian"]}
-    step(
-        "rounds open intrasentence --name write-2 …", rounds.open_, "intrasentence", folder, **made
-    )
-    step(f"rounds export write-2 --to {tasks}", export, "write-2", folder, to=tasks, **csv)
+    tasks, csv = folder / "tasks", ["--format", "csv"]
+    more = ["--platform", "files", "--term", "tram driver", "--term", "librarian"]
+    step("rounds open intrasentence --name write-2 …", {"…": more})
+    step("rounds export write-2 --to tasks", {"tasks": [tasks, *csv]})
     version = open_campaign(folder).round("write-2").consent
     filled = _written(tasks / "write-2.csv", answers / "writing.csv", version)
-    step(f"rounds import write-2 {filled.name}", import_, "write-2", filled, folder)
-    step("rounds close write-2", rounds.close, "write-2", folder)
-    made = {"name": "validate-2", "platform_": "files", "of": ["write-2"]}
-    step("rounds open validation --name validate-2 …", rounds.open_, "validation", folder, **made)
+    step(f"rounds import write-2 {filled.name}", {filled.name: [filled]})
+    step("rounds close write-2")
+    more = ["--platform", "files", "--of", "write-2"]
+    step("rounds open validation --name validate-2 …", {"…": more})
     for wave in ("wave-1", "wave-2"):
         if wave == "wave-2":
-            step("rounds top-up validate-2", rounds.top_up, "validate-2", folder)
-        to = tasks / wave
-        step(f"rounds export validate-2 --to {to}", export, "validate-2", folder, to=to, **csv)
+            step("rounds top-up validate-2")
+        step(f"rounds export validate-2 --to {wave}", {wave: [tasks / wave, *csv]})
         filled = _labelled(tasks, wave, answers / "labels.csv", version)
-        step(f"rounds import validate-2 {wave}", import_, "validate-2", filled, folder)
-    step("rounds status", rounds.status, None, folder)
-    step("rounds close validate-2", rounds.close, "validate-2", folder)
+        step(f"rounds import validate-2 {wave}", {wave: [filled]})
+    step("rounds status")
+    step("rounds close validate-2")
 
 
 def _written(table: Path, answers: Path, version: str) -> Path:

@@ -114,7 +114,7 @@ def build(root: Path) -> Path:
         import_answers(made, pilot, round="pilot", known_terms=True, reporter=heard)
         import_stereoset(made, EXAMPLE / "published.json", reporter=heard)
         with silent():
-            demo._rounds(_step, root, EXAMPLE / "rounds")
+            demo._rounds(demo.Steps(root), root, EXAMPLE / "rounds")
             again = ("rounds", "open", "validation", "--name", FLAGGED, "--platform", "files")
             commands.well(*again, "-c", root)
         measure_texts(made, [EXAMPLE / "trust" / "tales.txt"], workers=1, reporter=heard)
@@ -125,10 +125,6 @@ def build(root: Path) -> Path:
     scored.put(root / "5-scores", "chance", "default", scored.chance(1), cats)
     assert not run(root)
     return root
-
-
-def _step(text: str, command: Callable[..., None], *arguments: Any, **options: Any) -> None:
-    command(*arguments, **options)
 
 
 @contextlib.contextmanager
