@@ -4,7 +4,7 @@ It fits any platform that takes and gives tables, and people who work in a sprea
 that need a server do nothing or say what to do instead.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from curation.files import CurationError
@@ -53,10 +53,6 @@ class Files(Platform):
         """Empty: nothing is pulled."""
         return ""
 
-    def waiting(self) -> int:
-        """None: nothing is pulled."""
-        return 0
-
     def top_up(self, demand: Demand) -> TopUp:
         """Count what the next export asks for in addition: what nobody holds."""
         got, held = demand.received, demand.held
@@ -69,14 +65,6 @@ class Files(Platform):
 
     def stop(self) -> None:
         """Nothing to do: tables that were sent out cannot be called back."""
-
-    def named(self, who: str) -> str:
-        """Empty: tables name people by the ids that answers have."""
-        return ""
-
-    def codes(self, people: Collection[str]) -> dict[str, str]:
-        """Empty: there is no page at the end."""
-        return {}
 
     def erase(self, person: str) -> int:
         """Nothing to do here: only you know where tables went."""

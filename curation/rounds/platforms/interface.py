@@ -239,6 +239,7 @@ class Platform(Protocol):
 
     def waiting(self) -> int:
         """How many answers wait to be pulled, as far as this is known without a network."""
+        return 0
 
     def attendance(self, excluded: Collection[str]) -> Attendance:
         """Whether people can come, and who has ended; people in ``excluded`` are not approved."""
@@ -264,6 +265,7 @@ class Platform(Protocol):
         Raises:
             CurationError: it is the name of several people.
         """
+        return ""
 
     def codes(self, people: Collection[str]) -> dict[str, str]:
         """The code that each person is shown at the end of the round; empty if there are none.
@@ -271,6 +273,7 @@ class Platform(Protocol):
         Args:
             people: their ids on the platform.
         """
+        return {}
 
     def erase(self, person: str) -> int:
         """Erase a person's answers on the platform, and their words from tasks there.

@@ -1,7 +1,7 @@
 """The platform ``label_studio``: a round's tasks are a project on a server."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -190,10 +190,6 @@ class LabelStudioRound(Platform):
             return ""
         return timestamp(datetime.fromtimestamp(index.stat().st_mtime, UTC))
 
-    def waiting(self) -> int:
-        """None, as far as is known: only the server knows more."""
-        return 0
-
     def top_up(self, demand: Demand) -> TopUp:
         """Raise the number of answers of tasks that lack some, and put deleted tasks there again.
 
@@ -220,14 +216,6 @@ class LabelStudioRound(Platform):
         """Mark every task of the project as done, so that the server serves none."""
         if self.round.project is not None:
             self.connect().stop_serving(self.round.project)
-
-    def named(self, who: str) -> str:
-        """Empty: a sign-up address is the id that answers have."""
-        return ""
-
-    def codes(self, people: Collection[str]) -> dict[str, str]:
-        """Empty: there is no page at the end."""
-        return {}
 
     def erase(self, person: str) -> int:
         """Delete a person's annotations and drafts, and replace the tasks on their items."""
