@@ -378,7 +378,7 @@ MAY_OPEN = {
     "rounds.platforms.label_studio.local": "the folder of a local server",
     "rounds.platforms.label_studio.platform": "what it sent to a server",
     "rounds.platforms.web.platform": "the list of links",
-    "rounds.platforms.web.store": "its schema",
+    "rounds.platforms.web.database": "its schema",
     "rounds.training": "a team's own examples",
     "decisions.neutral": "texts that are shipped",
     "measures.counting": "tables of counts",

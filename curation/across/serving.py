@@ -284,7 +284,7 @@ def serve(
         CurationError: an address is wrong, the port is in use, another server of this campaign
             runs, the disk is full, or the campaign's key is missing.
     """
-    from curation.rounds.platforms.web import counts, platform, server
+    from curation.rounds.platforms.web import platform, server
 
     if address and not _ADDRESS.fullmatch(address):
         raise CurationError(
@@ -311,7 +311,7 @@ def serve(
             public = platform.address(store)
             old = _lists_without(campaign, public) if public != before else []
             if new_link:
-                counts.renew_link(store)
+                store.renew_link()
             plans = map(store.plan, store.rounds())
             crowd = own.crowd is None and any(plan and plan.prolific for plan in plans)
             unchecked = platform.UNCHECKED if crowd else ""

@@ -7,7 +7,8 @@ from typing import Any
 
 from curation.campaign.store import open_campaign
 from curation.rounds import people
-from curation.rounds.platforms.web.store import Given, Person, Store, WebTask
+from curation.rounds.platforms.web.rounds import WebTask
+from curation.rounds.platforms.web.store import Given, Person, Store
 from support.desk import Desk, word
 
 Fill = Callable[[WebTask, Person], dict[str, Any]]

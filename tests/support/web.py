@@ -15,7 +15,8 @@ from curation.rounds import pages
 from curation.rounds.people import pseudonyms
 from curation.rounds.platforms.web import server
 from curation.rounds.platforms.web.forms import Services
-from curation.rounds.platforms.web.store import Example, Plan, Store, WebTask
+from curation.rounds.platforms.web.rounds import Example, Plan, WebTask
+from curation.rounds.platforms.web.store import Store
 from support.label_studio import free_port
 
 STUDY = {"institution": "the Academy", "ethics": "board 7", "contact": "study@example.org"}

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from curation.records import Item, Task
-from curation.rounds.platforms.web.store import Person, Store, WebTask
+from curation.rounds.platforms.web.rounds import WebTask
+from curation.rounds.platforms.web.store import Person, Store
 from support.commands import set_to
 from support.desk import GOLD, Desk, Row, at, label_row, word
 from support.pages import join, labelled, work, written

@@ -30,18 +30,12 @@ from curation.rounds.pay import earned, money
 from curation.rounds.platforms.web import arrivals, checks, forms
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.arriving import Arriving
+from curation.rounds.platforms.web.database import NoSpaceError
 from curation.rounds.platforms.web.forms import Checker, Form, Problem, Services
 from curation.rounds.platforms.web.owner import OwnerPages
+from curation.rounds.platforms.web.rounds import Plan, WebTask
 from curation.rounds.platforms.web.site import HERE, Refusal, Safe, Site, Visit, texts_of
-from curation.rounds.platforms.web.store import (
-    NOT_YOURS,
-    Given,
-    NoSpaceError,
-    Person,
-    Plan,
-    Store,
-    WebTask,
-)
+from curation.rounds.platforms.web.store import NOT_YOURS, Given, Person, Store
 
 
 def make_app(store: Store, services: Services) -> Starlette:

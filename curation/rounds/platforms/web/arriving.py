@@ -14,8 +14,9 @@ from curation.files import CurationError
 from curation.rounds.platforms.web import arrivals, forms, prolific
 from curation.rounds.platforms.web.arrivals import Arrival, Claim
 from curation.rounds.platforms.web.forms import Services
+from curation.rounds.platforms.web.rounds import Plan
 from curation.rounds.platforms.web.site import Refusal, Site, Visit
-from curation.rounds.platforms.web.store import Person, Plan, Store
+from curation.rounds.platforms.web.store import Person, Store
 
 MOVING = "standing = 'unchecked' OR status IN ('RESERVED', 'ACTIVE')"
 """Which arrivals may change while people work, in SQL."""

@@ -16,7 +16,8 @@ from typing import Any
 
 from curation.records import FAILS
 from curation.rounds.answers.forms import LABELS
-from curation.rounds.platforms.web.store import ENDED, Plan, Store, WebTask
+from curation.rounds.platforms.web.rounds import ENDED, Plan, WebTask
+from curation.rounds.platforms.web.store import Store
 
 RIGHT = "unrelated"
 SLIPS = 1

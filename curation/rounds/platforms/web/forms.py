@@ -26,6 +26,7 @@ from curation.rounds import pages
 from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED, neutral_flaw
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import whole_sentence
+from curation.rounds.platforms.web.rounds import Plan, WebTask
 from curation.rounds.platforms.web.store import Past, Plan, Store, WebTask
 from curation.rounds.training import BETWEEN, KEEPS_RULES, values_of
 from curation.text.item_form import BLANK, fill, flaws, read_blank

@@ -19,9 +19,9 @@ from starlette.routing import Route
 from curation.files import CurationError
 from curation.reasons import REASONS
 from curation.records import VALUES, Fields
-from curation.rounds.platforms.web import arrivals, counts
-from curation.rounds.platforms.web.counts import HOUR, Live
+from curation.rounds.platforms.web import arrivals
 from curation.rounds.platforms.web.platform import address, entry
+from curation.rounds.platforms.web.rounds import HOUR, Live
 from curation.rounds.platforms.web.site import OWNER, Refusal, Site, Visit
 from curation.rounds.progress import Overview, Progress, came
 from curation.text.times import moment
@@ -61,15 +61,15 @@ class OwnerPages:
         if not secrets.compare_digest(right, visit.part("secret").encode()):
             raise Refusal(404, "link_wrong")
         response = RedirectResponse(OWNER, 303)
-        known = counts.is_owner(self.store, visit.cookie, visit.now)
+        known = self.store.is_owner(visit.cookie, visit.now)
         if visit.request.method != "HEAD" and not known:
-            cookie = counts.begin_session(self.store, visit.now)
+            cookie = self.store.begin_owner_session(visit.now)
             self.site.set_cookie(visit, response, cookie)
         return response
 
     def leave(self, visit: Visit) -> Response:
         """End the session in this browser."""
-        counts.end_session(self.store, visit.cookie)
+        self.store.end_owner_session(visit.cookie)
         response = self.site.message(
             visit, None, "leave", ["You are no longer signed in as the owner in this browser."]
         )
@@ -118,7 +118,7 @@ class OwnerPages:
         return self._page(visit, "owner_private.html", people=people)
 
     def _check_owner(self, visit: Visit) -> None:
-        if not counts.is_owner(self.store, visit.cookie, visit.now):
+        if not self.store.is_owner(visit.cookie, visit.now):
             raise Refusal(401, "signed_out")
 
     def _page(self, visit: Visit, template: str, only: str = "", **context: Any) -> Response:
@@ -131,7 +131,7 @@ class OwnerPages:
             problem = f"{error.what}; {error.fix}" if error.fix else error.what
         is_old = overview.is_old if overview else not problem
         refresh = REFRESH if visit.request.query_params.get("refresh") else ""
-        live = counts.live(self.store, visit.now)
+        live = self.store.live(visit.now)
         names = dict.fromkeys([*(overview.rounds if overview else ()), *live])
         if only and only not in names:
             raise Refusal(404, "missing")

@@ -27,7 +27,8 @@ from curation.rounds.platforms.interface import (
 )
 from curation.rounds.platforms.web import arrivals
 from curation.rounds.platforms.web.arrivals import Arrival
-from curation.rounds.platforms.web.store import Example, Line, Plan, Store, WebTask
+from curation.rounds.platforms.web.rounds import Example, Line, Plan, WebTask
+from curation.rounds.platforms.web.store import Store
 from curation.text.times import now, timestamp
 from curation.text.wording import amount
 

@@ -1,5 +1,5 @@
--- The tables of the web platform's database; store.py, and modules beside
--- it that are named after what they keep, have all statements that use them.
+-- The tables of the web platform's database; database.py, rounds.py, store.py, checks.py and
+-- arrivals.py have all statements that use them.
 -- With a row of ``people``, all that is the person's goes, and nothing of theirs can be added.
 
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;

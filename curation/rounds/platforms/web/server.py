@@ -22,8 +22,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from curation.files import CurationError
 from curation.rounds.platforms.web.app import make_app
 from curation.rounds.platforms.web.arriving import checking
+from curation.rounds.platforms.web.database import LEAST_FREE
 from curation.rounds.platforms.web.forms import Services
-from curation.rounds.platforms.web.store import LEAST_FREE, Store
+from curation.rounds.platforms.web.store import Store
 
 PROXY = "127.0.0.1"
 GRACE = 10  # seconds in which requests that have come whole are answered at the end

@@ -25,8 +25,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from curation.records import KINDS
 from curation.rounds import pages
 from curation.rounds.platforms.web import forms
+from curation.rounds.platforms.web.database import NoSpaceError
 from curation.rounds.platforms.web.forms import Form, Services
-from curation.rounds.platforms.web.store import NoSpaceError, Person, Plan, Store, drafts_key
+from curation.rounds.platforms.web.rounds import Plan
+from curation.rounds.platforms.web.store import Person, Store, drafts_key
 
 HERE = Path(__file__).parent
 COOKIE = "curation"  # behind https with a prefix: another host or page cannot set it

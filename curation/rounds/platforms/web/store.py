@@ -1,11 +1,7 @@
-"""The database of the web platform: rounds, people, leases and answers.
+"""People in the web platform's database, and their way through rounds: leases and answers.
 
-All SQL is in this file, and in modules beside it that are named after what they keep; the tables
-are in ``schema.sql``.
-
-The server and the owner's commands open the same SQLite file at the same time. Every change is one
-transaction, which is on disk before its method returns (WAL, ``synchronous=FULL``): what a person
-is told to be received survives a crash.
+The owner's side is in ``rounds``, the file itself in ``database``. All SQL is in these modules, and
+in those beside them that are named after what they keep; the tables are in ``schema.sql``.
 
 A task is given out on a *lease*. A lease is live until it ends or its task is answered. Live leases
 plus answers that count never exceed the number of answers that a task was asked for, unless a
@@ -17,132 +13,35 @@ Times are seconds since 1970 in UTC, passed in as ``at``.
 
 import hmac
 import secrets
-import shutil
 import sqlite3
-import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from curation.files import CurationError, read_text, refuse_links
-from curation.records import Kind, RoundKind
+from curation.records import Kind
+from curation.rounds.platforms.web.database import digest_of
+from curation.rounds.platforms.web.rounds import ANSWERED, SKIPPED, Plan, Rounds, WebTask
 from curation.text.times import timestamp
-
-APPLICATION = 0x63757277
-"""SQLite's application id of this kind of file."""
-LEAST_FREE = 64 * 2**20
-"""How many bytes of the disk must be free before anything is taken."""
-WAIT = 30.0
-"""How many seconds a change waits for another one."""
 
 CHANGEABLE = 2
 """How many of a person's last answers in a round may be changed."""
 AHEAD = 3
 """How many tasks a person holds at most, besides the one at hand, for a time without a network."""
-MOST_SENT = 20
-"""How many answers and skips of a person to one task are kept, with versions and late ones."""
-MOST_STORED = 64 * 2**20
-"""How many bytes of answers of one person are kept: a thousand times a usual round."""
 SESSIONS = 50
 """How many sessions of a person are kept; an older one ends."""
 JOINS_AGAIN = 120.0
 """For how many seconds a consent form that comes again is that of the same person."""
-
-ANSWERED, SKIPPED, ENDED = -2.0, -1.0, 0.0
-"""What ``until`` of a row of ``leases`` is when a lease is not live: what became of it."""
-
-
-class Example(msgspec.Struct, frozen=True):
-    """One question of the training, with the answer that most people give and the reason for it."""
-
-    target: str
-    context: str
-    text: str
-    label: str
-    why: str
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What the server must know of a round; ``publish`` writes it.
-
-    Attributes:
-        name: the round's name.
-        kind: its kind.
-        language: the language code of its texts.
-        texts: every string that people see, by section and key.
-        consent: the version of the consent text.
-        seed: from which each person's order of associations is made.
-        common_link: whether people may enter by the round's common link.
-        prolific: whether the common link is only for people from Prolific, with its parameters.
-        person_cap: most answers of a person in this round; 0 for any number.
-        term_cap: most answers of a person on one term; 0 for any number.
-        lease: for how many seconds a task is given out.
-        pause_after: after how many tasks in one sitting a pause begins; 0 for never.
-        pause: how many seconds a pause lasts.
-        training: the questions of the training; empty for no training.
-        training_pass: the share of right answers with which a person passes, 0 to 1.
-        training_tries: how often a person may try.
-        name_target: as in ``item_form.flaws``.
-        blank_alone: as in ``item_form.flaws``.
-        near: the similarity from which an item repeats another one.
-        earlier: by term, the gists of the items of this kind that the campaign had before.
-        least_seconds: an answer that takes less is refused in the fold; 0 for no limit.
-        typing: whether it is counted how texts come about; the consent says so.
-        instruction_checks: in how many tasks there is one instruction check; 0 for none.
-        pay: the pay for one task; 0 if people are not paid here.
-        currency: the currency of the pay.
-    """
-
-    name: str
-    kind: RoundKind
-    language: str
-    texts: dict[str, dict[str, Any]]
-    consent: str
-    seed: int
-    common_link: bool = True
-    prolific: bool = False
-    person_cap: int = 0
-    term_cap: int = 0
-    lease: float = 1800.0
-    pause_after: int = 0
-    pause: float = 300.0
-    training: tuple[Example, ...] = ()
-    training_pass: float = 0.0
-    training_tries: int = 2
-    name_target: bool = True
-    blank_alone: bool = True
-    near: float = 0.95
-    earlier: dict[str, list[str]] = {}
-    least_seconds: float = 0.0
-    typing: bool = False
-    instruction_checks: int = 0
-    pay: float = 0.0
-    currency: str = ""
-
-
-class WebTask(msgspec.Struct, frozen=True):
-    """A task as the server has it.
-
-    Attributes:
-        id: the task's id.
-        term: the id of its term.
-        barred: pseudonyms of those whose words it shows and who must not get it, with spaces
-            between them; None if there are none.
-        data: what people may see of it, as from ``pages.task_data``.
-    """
-
-    id: str
-    term: str
-    barred: str | None
-    data: dict[str, Any]
+PERSON = "people.id, people.pseudonym, people.name"
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+MOST_SENT = 20
+"""How many answers and skips of a person to one task are kept, with versions and late ones."""
+MOST_STORED = 64 * 2**20
+"""How many bytes of answers of one person are kept: a thousand times a usual round."""
 
 
 class Person(NamedTuple):
@@ -201,337 +100,8 @@ class Standing(NamedTuple):
     left: int
 
 
-class Line(NamedTuple):
-    """An answer on its way to the archive: its number in the database, its payload, its arrival."""
-
-    number: int
-    payload: dict[str, Any]
-    arrival: int | None = None
-
-
-class Load(NamedTuple):
-    """A task's numbers of answers.
-
-    Attributes:
-        asked: asked for in all.
-        answered: here, and they count.
-        pulled: those of them that the last pull has seen.
-    """
-
-    asked: int
-    answered: int
-    pulled: int
-
-
-class NoSpaceError(CurationError):
-    """The disk has no space for another answer."""
-
-
-_READ_ONLY = (
-    "cannot be opened or written to",
-    "give yourself permission to write the file and its folder",
-)
-_DAMAGED = (
-    "is damaged, or not a database",
-    "put back a copy with its -wal file; answers that were pulled are in the archive",
-)
-_BUSY = (
-    f"another program has kept it busy for {WAIT:.0f} seconds",
-    "end that program, or try again later",
-)
-PROBLEMS = {
-    "SQLITE_FULL": (
-        "the disk has no space for more answers",
-        f"free at least {LEAST_FREE // 2**20} MiB; people can then send again what they have",
-    ),
-    **dict.fromkeys(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"), _READ_ONLY),
-    **dict.fromkeys(("SQLITE_CORRUPT", "SQLITE_NOTADB"), _DAMAGED),
-    **dict.fromkeys(("SQLITE_BUSY", "SQLITE_LOCKED"), _BUSY),
-    "SQLITE_CONSTRAINT": ("this person was erased just now", "open the link again"),
-}
-"""What is wrong and how to fix it, by the beginning of the name of SQLite's result."""
-
-
-class Store:
-    """The open database. Methods may be called from several threads.
-
-    Args:
-        path: the file; it is created with mode 600 if it is missing.
-
-    Raises:
-        CurationError: the file is not such a database, or cannot be written to. All methods raise
-            it if the file cannot be read or written; ``NoSpaceError`` if the disk is full.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock, self._read_lock = threading.Lock(), threading.Lock()
-        self._plans: dict[str, tuple[int, Plan]] = {}
-        refuse_links(path, below=path.parent)
-        with self._errors():
-            path.touch(mode=0o600)
-            path.chmod(0o600)
-            # Reading does not wait until a change is on disk.
-            self._db, self._reader = self._connect(), self._connect()
-            try:
-                self._prepare()
-            except BaseException:
-                self.close()
-                raise
-        self._secret = bytes.fromhex(self.fact("secret"))
-
-    def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(
-            self._path, timeout=WAIT, isolation_level=None, check_same_thread=False
-        )
-        db.row_factory = sqlite3.Row
-        for pragma in ("synchronous=FULL", "secure_delete=ON", "foreign_keys=ON"):
-            db.execute(f"PRAGMA {pragma}")
-        return db
-
-    def _prepare(self) -> None:
-        """Check that the file is a whole database of this kind; make the tables of a new one."""
-        db = self._db
-        # In this order, because another program may make the tables now.
-        has_tables = db.execute("SELECT 1 FROM sqlite_schema").fetchone() is not None
-        kind = db.execute("PRAGMA application_id").fetchone()[0]
-        if kind == APPLICATION:
-            if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-                raise self._explained("SQLITE_CORRUPT")
-            self._keep_log()  # a backup that was put back keeps none
-        elif has_tables:
-            raise CurationError(
-                f"{self._path}: is a database of another program",
-                "move it away, or put the right file back",
-            )
-        else:
-            self._make()
-
-    def _make(self) -> None:
-        """Make the tables, or wait until another program has made them."""
-        self._keep_log()
-        schema = read_text(Path(__file__).with_name("schema.sql"))
-        secret = f"INSERT OR IGNORE INTO facts VALUES ('secret', '{secrets.token_hex(32)}')"
-        mark = f"PRAGMA application_id={APPLICATION}"
-        self._db.executescript(f"BEGIN IMMEDIATE; {schema} {secret}; {mark}; COMMIT;")
-
-    def _keep_log(self) -> None:
-        """Write changes into a log first (WAL), now and from now on."""
-        for wait in (*[0.05] * 100, None):
-            try:
-                self._db.execute("PRAGMA journal_mode=WAL")  # fails at once if the file is in use
-                break
-            except sqlite3.OperationalError:
-                if wait is None:
-                    raise
-                time.sleep(wait)
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock, self._read_lock:
-            self._reader.close()
-            self._db.close()
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Turn errors of the database into errors that say what to do."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise self._explained(getattr(error, "sqlite_errorname", ""), error) from error
-        except PermissionError:
-            raise self._explained("SQLITE_PERM") from None
-
-    def _explained(self, name: str, detail: object = "") -> CurationError:
-        """The error for a result of SQLite, by its name."""
-        known = (texts for begins, texts in PROBLEMS.items() if name.startswith(begins))
-        what, fix = next(known, (f"cannot be used ({detail})", "check the disk"))
-        kind = NoSpaceError if name.startswith("SQLITE_FULL") else CurationError
-        return kind(f"{self._path}: {what}", fix)
-
-    @contextmanager
-    def change(self, *, always: bool = False) -> Iterator[sqlite3.Connection]:
-        """One transaction; it is on disk at the end, or nothing of it is.
-
-        Args:
-            always: also if the disk is nearly full.
-        """
-        if not always and shutil.disk_usage(self._path.parent).free < LEAST_FREE:
-            raise self._explained("SQLITE_FULL")
-        with self._lock, self._errors():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-
-    def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
-        """What a query gives; it does not wait for changes."""
-        with self._read_lock, self._errors():
-            return self._reader.execute(sql, values).fetchall()
-
-    def one(self, sql: str, *values: object) -> Any:
-        """The first column of the first row; None if there is no row."""
-        rows = self.rows(sql, *values)
-        return rows[0][0] if rows else None
-
-    # --- the owner's side -------------------------------------------------------------------
-
-    def fact(self, name: str) -> str:
-        """A fact, such as ``address``, the public address of the server; empty if not known."""
-        return str(self.one("SELECT value FROM facts WHERE name = ?", name) or "")
-
-    def set_fact(self, name: str, value: str) -> None:
-        """Keep a fact."""
-        with self.change() as db:
-            db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
-
-    def put_round(self, plan: Plan, tasks: Sequence[WebTask], asked: Mapping[str, int]) -> str:
-        """Add a round and its tasks, or bring them up to date, and open it.
-
-        Tasks that are not in ``asked`` are no longer given out. Answers and leases stay.
-
-        Returns:
-            The token of the round's common link, always the same.
-        """
-        rows = [
-            (plan.name, t.id, n, t.term, t.barred, msgspec.json.encode(t.data), asked.get(t.id, 0))
-            for n, t in enumerate(tasks)
-        ]
-        with self.change() as db:
-            db.execute(
-                "INSERT INTO rounds (name, kind, token, is_open, plan) VALUES (?, ?, ?, 1, ?) "
-                "ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, is_open = 1, "
-                "plan = excluded.plan, version = version + 1",
-                (plan.name, plan.kind, secrets.token_urlsafe(16), msgspec.json.encode(plan)),
-            )
-            db.execute("UPDATE tasks SET asked = 0 WHERE round = ?", (plan.name,))
-            db.executemany(
-                "INSERT INTO tasks (round, id, place, term, barred, data, asked) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (round, id) DO UPDATE SET "
-                "place = excluded.place, term = excluded.term, barred = excluded.barred, "
-                "data = excluded.data, asked = excluded.asked",
-                rows,
-            )
-        return self.token(plan.name)
-
-    def change_plan(self, plan: Plan) -> None:
-        """Change the plan of a round that is here; it stays open or closed."""
-        with self.change(always=True) as db:
-            db.execute(
-                "UPDATE rounds SET plan = ?, version = version + 1 WHERE name = ?",
-                (msgspec.json.encode(plan), plan.name),
-            )
-
-    def ask(self, round: str, totals: Mapping[str, int]) -> None:
-        """Set how many answers tasks are asked for in all, and give the round's tasks out again.
-
-        Other tasks stay as they are. Answers that count and live leases keep their places.
-        """
-        rows = [(total, round, task) for task, total in totals.items()]
-        with self.change() as db:
-            db.executemany(
-                "UPDATE tasks SET asked = max(?, answered + live) WHERE round = ? AND id = ?", rows
-            )
-            db.execute("UPDATE rounds SET is_open = 1 WHERE name = ?", (round,))
-
-    def loads(self, round: str) -> dict[str, Load]:
-        """By task id, how many answers are asked for, and how many of them are here."""
-        rows = self.rows(
-            "SELECT id, asked, answered, (SELECT count(*) FROM answers a WHERE a.round = t.round "
-            "AND a.task = t.id AND a.counts > 0 AND a.number <= r.pulled AND "
-            "coalesce(a.arrival, 0) NOT IN (SELECT number FROM arrivals WHERE sent < 0)) AS pulled "
-            "FROM tasks t JOIN rounds r ON r.name = t.round WHERE t.round = ?1",
-            round,
-        )
-        return {row["id"]: Load(row["asked"], row["answered"], row["pulled"]) for row in rows}
-
-    def stop(self, round: str) -> None:
-        """Give out none of a round's tasks any more; late answers are still kept."""
-        with self.change(always=True) as db:
-            db.execute("UPDATE rounds SET is_open = 0 WHERE name = ?", (round,))
-
-    def plan(self, round: str) -> Plan | None:
-        """A round's plan; None if there is no such round."""
-        version = self.one("SELECT version FROM rounds WHERE name = ?", round)
-        if version is None:
-            return None
-        known = self._plans.get(round)
-        if known is None or known[0] != version:
-            row = self.rows("SELECT version, plan FROM rounds WHERE name = ?", round)[0]
-            known = row["version"], msgspec.json.decode(row["plan"], type=Plan)
-            self._plans[round] = known
-        return known[1]
-
-    def _plan(self, round: str) -> Plan:
-        plan = self.plan(round)
-        if plan is None:
-            raise CurationError(
-                f"{self._path}: has no round {round}", "«curation rounds open» puts it there"
-            )
-        return plan
-
-    def rounds(self) -> list[str]:
-        """The names of the rounds that are open, in order of opening."""
-        return [row[0] for row in self.rows("SELECT name FROM rounds WHERE is_open ORDER BY rowid")]
-
-    def token(self, round: str) -> str:
-        """The token of a round's common link."""
-        return str(self.one("SELECT token FROM rounds WHERE name = ?", round))
-
-    def round_of(self, token: str) -> str | None:
-        """The round, open or closed, that a common link belongs to; None if there is none."""
-        name: str | None = self.one("SELECT name FROM rounds WHERE token = ?", token)
-        return name
-
-    def lines(
-        self, round: str, *, all: bool = False, also: Iterable[int] = (), never: Iterable[int] = ()
-    ) -> list[Line]:
-        """The answers that were not pulled yet, or all of them, in order of arrival.
-
-        Consents and skips are among them; erased ones are not.
-
-        Args:
-            round: the round's name.
-            all: also those that were pulled.
-            also: arrivals under which all answers are given.
-            never: arrivals under which none is given.
-        """
-        after = 0 if all else self.one("SELECT pulled FROM rounds WHERE name = ?", round) or 0
-        rows = self.rows(
-            "SELECT number, payload, arrival FROM answers WHERE round = ? AND (number > ? OR "
-            "arrival IN (SELECT value FROM json_each(?))) AND coalesce(arrival, 0) NOT IN "
-            "(SELECT value FROM json_each(?)) ORDER BY number",
-            *(round, after, *(msgspec.json.encode(sorted(each)) for each in (also, never))),
-        )
-        return [Line(n, msgspec.json.decode(payload), arrival) for n, payload, arrival in rows]
-
-    def pulled(self, round: str, number: int, at: str) -> None:
-        """Remember that answers up to a number are in the archive."""
-        with self.change() as db:
-            db.execute(
-                "UPDATE rounds SET pulled = max(pulled, ?), pulled_at = ? WHERE name = ?",
-                (number, at, round),
-            )
-
-    def pulled_at(self, round: str) -> str:
-        """When answers were last pulled, in ISO 8601; empty if never."""
-        return str(self.one("SELECT pulled_at FROM rounds WHERE name = ?", round) or "")
-
-    def waiting(self, round: str) -> int:
-        """How many answers were not pulled yet; consents and skips are not counted.
-
-        All answers wait under a submission whose standing has changed since, or is not known yet.
-        """
-        sql = (
-            "SELECT count(*) FROM answers JOIN rounds ON rounds.name = round "
-            "WHERE round = ?1 AND form IN ('answer', 'edit') AND (answers.number > pulled "
-            "OR arrival IN (SELECT number FROM arrivals WHERE round = ?1 AND sent != changes))"
-        )
-        return int(self.one(sql, round))
+class Store(Rounds):
+    """The open database. Methods may be called from several threads."""
 
     def erase(self, pseudonym: str) -> int:
         """Erase a person: answers, consent, name and sessions; their link is dead.
@@ -569,20 +139,6 @@ class Store:
             db.execute(f"UPDATE tasks SET data = :empty, asked = 0 WHERE {BARRED}", empty)
         self._empty_log()
         return int(count)
-
-    def erased(self, cookie: str) -> str:
-        """The ``drafts_key`` of the person whose session this was until they were erased."""
-        return self.fact(f"erased {digest_of(cookie)}")
-
-    def _empty_log(self) -> None:
-        """Move all changes into the file, so that nothing deleted stays in its log."""
-        with self._lock, self._errors():
-            busy = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        if busy:
-            raise CurationError(
-                f"{self._path}-wal: still has what was erased, because another program reads it",
-                "repeat this; end the server first if it happens again",
-            )
 
     # --- people -----------------------------------------------------------------------------
 
@@ -642,14 +198,6 @@ class Store:
         """The secret of a person's link: the id and a keyed digest of it, always the same."""
         return f"{person}.{self.digest('link', person)}"
 
-    def owner_secret(self) -> str:
-        """The secret of the owner's link, the same until ``counts.renew_link`` is called."""
-        return self.digest("owner", self.fact("owner"))
-
-    def digest(self, *parts: str) -> str:
-        """A keyed digest of some words, 32 hexadecimal digits; only this database can make it."""
-        return hmac.digest(self._secret, "\x1f".join(parts).encode(), "sha256").hex()[:32]
-
     def person_by_secret(self, secret: str) -> Person | None:
         """The person whose link has this secret; None if it is wrong or they were erased."""
         person = secret.partition(".")[0]
@@ -696,10 +244,9 @@ class Store:
         """The token that forms carry in a browser with this cookie."""
         return self.digest("csrf", cookie)
 
-    def order(self, plan: Plan, task: str, person: str) -> list[int]:
-        """The order in which a person sees a task's three associations, always the same."""
-        keys = [self.digest("order", str(plan.seed), task, person, str(n)) for n in range(3)]
-        return sorted(range(3), key=keys.__getitem__)
+    def erased(self, cookie: str) -> str:
+        """The ``drafts_key`` of the person whose session this was until they were erased."""
+        return self.fact(f"erased {digest_of(cookie)}")
 
     # --- the way through a round ------------------------------------------------------------
 
@@ -990,11 +537,14 @@ class Store:
         payloads = (msgspec.json.decode(row[0]) for row in rows)
         return [{k: v for k, v in payload.items() if k not in FRAME} for payload in payloads]
 
+    def order(self, plan: Plan, task: str, person: str) -> list[int]:
+        """The order in which a person sees a task's three associations, always the same."""
+        keys = [self.digest("order", str(plan.seed), task, person, str(n)) for n in range(3)]
+        return sorted(range(3), key=keys.__getitem__)
+
 
 # --- parts of a transaction -----------------------------------------------------------------
 
-LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
-PERSON = "people.id, people.pseudonym, people.name"
 FRAME = {
     *("task_id", "annotator", "answer_id", "submitted_at", "seconds", "consent", "order"),
     *("typing", "updated_at"),
@@ -1187,11 +737,6 @@ def _begin_pause(db: sqlite3.Connection, plan: Plan, person: str, at: float) -> 
 def fresh_id() -> str:
     """An id for a new person."""
     return "w-" + "".join(secrets.choice(LETTERS) for _ in range(12))
-
-
-def digest_of(cookie: str) -> str:
-    """What is kept of a cookie."""
-    return sha256(cookie.encode()).hexdigest()
 
 
 def drafts_key(secret: str) -> str:

@@ -16,9 +16,10 @@ from curation.across import serving
 from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.records import GOLDS, Item
-from curation.rounds.platforms.web import arrivals, counts
+from curation.rounds.platforms.web import arrivals
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.owner import bar, over_time
+from curation.rounds.platforms.web.rounds import SESSION
 from curation.rounds.platforms.web.store import Store
 from curation.rounds.progress import Overview, Progress, RoundFigures
 from support.desk import Desk
@@ -139,14 +140,14 @@ def test_sessions_end_by_a_form_by_a_new_link_and_with_time(site: Site, clock: l
     assert "curation-owner" not in one.session.cookies
     taken = {"Cookie": f"curation-owner={cookie}"}
     assert requests.get(f"{site.url}/owner", headers=taken, timeout=30).status_code == 401
-    clock[0] += counts.SESSION - 1
+    clock[0] += SESSION - 1
     assert late.shows()
     clock[0] += 2
     assert late.get("/owner").status_code == 401
     before = site.store.owner_secret()
     other = Owner(site).open()
     assert len(site.store.rows("SELECT key FROM owners")) == 1  # old ones went
-    counts.renew_link(site.store)
+    site.store.renew_link()
     assert other.get("/owner").status_code == 401
     assert other.get(f"/owner/{before}").status_code == 404
     assert other.open().shows()
@@ -196,7 +197,7 @@ def test_without_the_campaigns_files_it_shows_live_counts_and_says_why(
         assert waits in text(html)
         assert "intrasentence, open" in text(html)
         clock[0] += 4000
-        live = counts.live(site.store, clock[0])["intrasentence-1"]
+        live = site.store.live(clock[0])["intrasentence-1"]
         assert (live.working, live.people, live.answers, live.hours) == (0, 1, 1, {277: 1})
         assert Owner(site).open().get("/owner/r/no-such").status_code == 404
 

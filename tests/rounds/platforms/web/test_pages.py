@@ -16,8 +16,9 @@ from curation.checks.surface import Finding
 from curation.files import CurationError
 from curation.records import KINDS
 from curation.rounds import pages
-from curation.rounds.platforms.web import forms, server
+from curation.rounds.platforms.web import database, forms, server
 from curation.rounds.platforms.web import store as store_module
+from curation.rounds.platforms.web.rounds import Example, WebTask
 from curation.rounds.training import read_training
 from curation.text.rules import WORK
 from support import web
@@ -204,7 +205,7 @@ def test_the_rules_with_an_example_of_each_label_come_before_the_training(
     site: Site, kind: Any
 ) -> None:
     examples = tuple(
-        store_module.Example(each.target, each.context, each.text, each.label, each.why)
+        Example(each.target, each.context, each.text, each.label, each.why)
         for each in read_training(Path("nowhere"), "en", kind)
     )
     put(site.store, plan(kind, training=examples, training_pass=0.6))
@@ -424,7 +425,7 @@ def test_neutral_words_fill_the_gap_that_the_round_shows(tmp_path: Path) -> None
     checker = forms.Checker(made, site.store, site.services)
 
     def codes(text: str) -> list[str]:
-        task = store_module.WebTask("t", "term", None, data)
+        task = WebTask("t", "term", None, data)
         return [one.code for one in checker.problems(task, {"neutral": text})]
 
     assert codes("tall") == codes("The librarian was tall.") == []
@@ -904,7 +905,7 @@ def test_a_full_disk_takes_no_answer_and_keeps_the_text(
     before = shutil.disk_usage("/")
     with monkeypatch.context() as patch:
         full = before._replace(free=2**20)
-        patch.setattr(store_module.shutil, "disk_usage", lambda path: full)
+        patch.setattr(database.shutil, "disk_usage", lambda path: full)
         refused = writer.answer(path)
         assert refused.status_code == 507
         assert said("full") in refused.text

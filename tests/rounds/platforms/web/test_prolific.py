@@ -15,7 +15,7 @@ import requests
 from curation.files import CurationError
 from curation.rounds.platforms.web import arrivals, forms, prolific
 from curation.rounds.platforms.web.arrivals import Claim, Seen
-from curation.rounds.platforms.web.store import Load
+from curation.rounds.platforms.web.rounds import Load
 from support import web
 from support.prolific import FAULTS, STUDY, Played, entry, wait_for
 from support.servers import Fault, running

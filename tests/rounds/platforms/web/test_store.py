@@ -21,17 +21,11 @@ from msgspec.structs import replace
 
 from curation.records import RoundKind
 from curation.rounds import people
+from curation.rounds.platforms.web import database
 from curation.rounds.platforms.web import store as module
-from curation.rounds.platforms.web.store import (
-    Given,
-    Load,
-    NoSpaceError,
-    Person,
-    Plan,
-    Standing,
-    Store,
-    WebTask,
-)
+from curation.rounds.platforms.web.database import NoSpaceError
+from curation.rounds.platforms.web.rounds import Load, Plan, WebTask
+from curation.rounds.platforms.web.store import Given, Person, Standing, Store
 from support.expected import fails
 
 
@@ -606,7 +600,7 @@ def test_erasing_leaves_no_byte(store: Store, path: Path) -> None:
 def test_erasing_says_if_a_reader_keeps_the_bytes(
     store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "WAIT", 0.1)
+    monkeypatch.setattr(database, "WAIT", 0.1)
     with closing(Store(path)) as own, closing(sqlite3.connect(path)) as reader:
         opened(own)
         ann = person(own)
@@ -690,7 +684,7 @@ def test_a_full_disk_refuses_before_anything_is_taken(
     opened(store)
     ann = person(store)
     task, cookie = given(store, ann), store.begin_session(ann.id)
-    usage = shutil.disk_usage("/")._replace(free=module.LEAST_FREE - 1)
+    usage = shutil.disk_usage("/")._replace(free=database.LEAST_FREE - 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     for take in (
         lambda: submit(store, ann, task, "a"),
@@ -728,7 +722,7 @@ def test_a_round_that_is_not_there(store: Store) -> None:
 
 
 def test_a_program_that_keeps_it_busy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "WAIT", 0.1)
+    monkeypatch.setattr(database, "WAIT", 0.1)
     with closing(Store(path)) as store, closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
         with fails("another program has kept it busy"):

@@ -13,7 +13,8 @@ from curation.files import read_json
 from curation.records import KINDS, ROUND_KINDS, Answer, FieldTyping, InstructionChecks, Typing
 from curation.rounds import pages
 from curation.rounds.platforms.web import checks
-from curation.rounds.platforms.web.store import Plan, Store
+from curation.rounds.platforms.web.rounds import Plan
+from curation.rounds.platforms.web.store import Store
 from curation.rounds.round_status import counts_typing
 from support.commands import set_to
 from support.desk import Desk
