@@ -28,7 +28,7 @@ def files(content: Fields) -> Iterator[tuple[str, bytes]]:
     """The path in the board's folder of each row's file, and what is in it.
 
     Args:
-        content: that of ``results/board.json`` (``ranking.standings``).
+        content: that of ``results/board.json`` (``building.standings``).
     """
     for test_set in content["sets"]:
         for ranking in test_set["rankings"]:

@@ -135,7 +135,7 @@ class Live(NamedTuple):
         working: people who hold a task now.
         people: people who answered.
         answers: answers that were sent, with those that came late or a second time.
-        waiting: those that wait to be pulled, as ``Store.waiting`` counts them.
+        waiting: those that wait to be pulled, as ``Rounds.waiting`` counts them.
         hours: by hour since 1970, how many answers came.
     """
 
