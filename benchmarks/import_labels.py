@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from curation.records import Association, Item, Shown, Task
-from curation.rounds import people
-from curation.rounds.answers import archive
+from curation.rounds.answers import archive, people
 from curation.rounds.answers.interpret import interpret
 from curation.rounds.answers.parsed import ParsedAnswer
 from curation.rounds.fold import Folded, fold

@@ -23,8 +23,8 @@ from typing import Any
 import requests
 
 from curation.records import Shown, Task
-from curation.rounds import pages
 from curation.rounds.answers import archive
+from curation.rounds.platforms import pages
 from curation.rounds.platforms.label_studio import client, local, platform
 from curation.rounds.platforms.label_studio.connection import OVERLAP
 from curation.rounds.platforms.label_studio.local import servers_home

@@ -45,7 +45,7 @@ def pandas_writes(folder: Path, tasks: int) -> float:
 
 def we_write(folder: Path, tasks: int) -> float:
     """Ours: the table with lists, colours, locks and instructions."""
-    from curation.rounds import pages
+    from curation.rounds.platforms import pages
     from curation.rounds.workbooks import Row, columns, round_workbook
 
     texts = pages.texts("en", None, study={"institution": "A", "contact": "a@example.invalid"})

@@ -13,9 +13,10 @@ from curation.decisions.steps import about_published_golds, about_suspects
 from curation.files import CurationError, read_json
 from curation.records import Fields, Item, StepRun
 from curation.release import versions
-from curation.rounds import round_files, round_status
-from curation.rounds.progress import Progress
-from curation.rounds.round_status import RoundStatus
+from curation.rounds import status as round_status
+from curation.rounds.platforms.interface import Progress
+from curation.rounds.platforms.texts import before_rounds
+from curation.rounds.status import RoundStatus
 from curation.scores.run_folder import COMPARISONS, SCORES, check_about
 from curation.terms.explain import items_that_need_old_texts
 from curation.terms.fetching import facts_files
@@ -173,7 +174,7 @@ def read_status(campaign: Campaign, pipeline: Sequence[Step]) -> Status:
         pipeline: the steps of the pipeline before the report, which tells of them.
     """
     steps = {step.name: step_status(campaign, step) for step in pipeline}
-    planned = round_files.planned_rounds(campaign)
+    planned = [each.name for each in campaign.rounds]
     names = [*planned, *sorted({*campaign.round_names()} - {*planned})]
     work = _work(campaign, steps)
     scores = score_runs(campaign)
@@ -409,8 +410,7 @@ def _waiting_warnings(campaign: Campaign) -> list[str]:
     """The rounds whose last answers are not in the archive yet."""
     try:
         texts = {
-            name: round_status.about_waiting(campaign, name)
-            for name in round_files.planned_rounds(campaign)
+            each.name: round_status.about_waiting(campaign, each.name) for each in campaign.rounds
         }
     except CurationError as error:
         return [f"{error.what}; {error.fix}"]
@@ -439,8 +439,8 @@ def _next(
         if (advice := round_status.advice(status, progress)) != "closed":
             return f"{progress.round}: {advice}"
     text = _next_of_campaign(campaign, pipeline, steps, scores, measures)
-    first = round_status.before_rounds(campaign) if "curation rounds open" in text else ""
-    if first and campaign.round_names() and not round_files.planned_rounds(campaign):
+    first = before_rounds(campaign) if "curation rounds open" in text else ""
+    if first and campaign.round_names() and not campaign.rounds:
         return f"{text}; before you open a round, {first}"  # it may only import answers
     return f"{first}; then {text}" if first else text
 
@@ -472,7 +472,7 @@ def _next_of_campaign(
         why = "there are no items yet: 2-rounds/*/rejected.jsonl says why"
         return f"{why}; then {round_status.WRITING}, or {IMPORTS}"
     kept = decided.state == UP_TO_DATE and decided.counts["items_kept"]
-    if fold.state != UP_TO_DATE and round_files.planned_rounds(campaign):
+    if fold.state != UP_TO_DATE and campaign.rounds:
         if not kept or any(round.state != "closed" for round in campaign.rounds):
             return "curation rounds status, which computes items and labels again"
     elif not kept and (before := _before_decisions(campaign, fold.counts)):
@@ -513,7 +513,7 @@ def _before_decisions(campaign: Campaign, counts: Mapping[str, int]) -> str:
     settings = campaign.settings.decisions
     if settings.trust_gold:
         return ""
-    items, pilots = campaign.items, round_files.left_out_pilots(campaign)
+    items, pilots = campaign.items, round_status.left_out_pilots(campaign)
     real = [item for item in items if item.round not in pilots]
     if not real and counts.get("labels"):
         plan = _plan(campaign, " --floor AMOUNT")

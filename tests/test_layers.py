@@ -192,11 +192,11 @@ def test_rules_import_no_other_stage() -> None:
 
 def test_the_rule_sees_imports_that_are_not_allowed() -> None:
     assert not allowed("curation.decisions.filter", "curation.scores.compare")
-    assert not allowed("curation.rounds.raw_answers", "curation.terminal.console")
+    assert not allowed("curation.rounds.steps", "curation.terminal.console")
     assert not allowed("curation.records", "curation.files")
     assert not allowed("curation.work.run_folder", "curation.campaign.manifest")
     assert not allowed("curation.campaign.store", "curation.decisions.filter")
-    assert not allowed("curation.rounds.raw_answers", "rich.progress")
+    assert not allowed("curation.rounds.steps", "rich.progress")
     assert not allowed("curation.scores.compare", "torch.nn")
     assert not allowed("curation.rounds.fold", "requests")
     assert not allowed("curation.rounds.fold", "curation.http")
@@ -316,12 +316,11 @@ def test_the_rule_sees_comparisons_of_names() -> None:
 
 # The only modules outside rounds/platforms/ that compare names of platforms (docs/architecture.md).
 MAY_ASK = {
-    "curation.rounds.round_status": "options of a new round",
     "curation.rounds.running": "the command that opens a round",
     "curation.across.commands": "which server to start",
     "curation.rounds.answers.forms": "raw answers",
     "curation.rounds.answers.interpret": "raw answers",
-    "curation.rounds.asking_again": "raw answers",
+    "curation.rounds.refused": "raw answers",
 }
 
 
@@ -373,13 +372,12 @@ MAY_OPEN = {
     "checks.lists": "a team's own words; lists that are shipped",
     "rounds.answers.archive": "raw answers",
     "rounds.answers.forms": "no file: digest() is of a row",
-    "rounds.pages": "a team's own texts; those that are shipped",
-    "rounds.people": "the key",
+    "rounds.answers.people": "the key",
     "rounds.platforms.label_studio.local": "the folder of a local server",
     "rounds.platforms.label_studio.platform": "what it sent to a server",
+    "rounds.platforms.pages": "texts, those of a team and those that are shipped; examples",
     "rounds.platforms.web.platform": "the list of links",
     "rounds.platforms.web.database": "its schema",
-    "rounds.training": "a team's own examples",
     "decisions.neutral": "texts that are shipped",
     "measures.counting": "tables of counts",
     "scores.published": "figures that are shipped",

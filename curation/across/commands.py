@@ -24,17 +24,25 @@ from curation.files import CurationError, writing
 from curation.reasons import REASONS
 from curation.records import VALUES, Fields
 from curation.release.versions import Held
-from curation.rounds import round_files, running
-from curation.rounds.commands.budget import plan
-from curation.rounds.commands.crowd import approve, study
-from curation.rounds.commands.entrance import SERVE_FIRST, command_for_links, say_entrance
-from curation.rounds.commands.pay import pay
-from curation.rounds.commands.quality import quality
-from curation.rounds.commands.rounds import close, open_, pull, status, top_up
+from curation.rounds import running
+from curation.rounds.commands.pay import approve, pay, plan, study
+from curation.rounds.commands.rounds import (
+    SERVE_FIRST,
+    close,
+    command_for_links,
+    open_,
+    pull,
+    quality,
+    say_entrance,
+    status,
+    top_up,
+)
 from curation.rounds.commands.tables import export, import_, refused, texts
+from curation.rounds.platforms.interface import ItemFacts
 from curation.rounds.platforms.label_studio.local import ROLES, server_folder, servers_home
-from curation.rounds.progress import ItemFacts
-from curation.rounds.round_status import DEFAULT, open_platform
+from curation.rounds.platforms.opening import DEFAULT, open_platform
+from curation.rounds.running import the_round
+from curation.rounds.status import left_out_pilots
 from curation.terminal import console
 from curation.terminal.options import (
     Json,
@@ -148,7 +156,7 @@ def _show_entrances(
         raise CurationError("--reset is for one round", "name one round of each server")
     shown, is_ours = [], False
     for name in names or (None,):
-        round = round_files.the_round(campaign, name)
+        round = the_round(campaign, name)
         made = open_platform(campaign, round, reporter=console).entrance(reset=reset)
         if reset and not made.sign_up:
             raise CurationError(f"nobody signs up for round {round.name}", "leave out --reset")
@@ -534,7 +542,7 @@ def correct(
         console.say(f"{name} asks for labels of the new words")
     if planned.labels and not done.asked:
         round = planned.correction.round
-        name = " --name pilot-again" if round in round_files.left_out_pilots(opened) else ""
+        name = " --name pilot-again" if round in left_out_pilots(opened) else ""
         console.say(f"next: curation rounds open validation --of {round}{name}")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from curation.across.people import cats_of, count_all
+from curation.across.people import cats_of, count_all, write_corrections
 from curation.campaign.counted import votes_of
 from curation.campaign.step import run_steps
 from curation.campaign.store import Campaign
@@ -11,10 +11,13 @@ from curation.files import CurationError
 from curation.pipeline import made_steps, recompute
 from curation.records import GOLD_COLUMNS, Association, Correction, Fields, Item
 from curation.release import versions
-from curation.rounds import people, plan, raw_answers, round_files, round_status
+from curation.rounds import planning
+from curation.rounds.answers import people
 from curation.rounds.answers.parsed import LONGEST_TEXT
+from curation.rounds.platforms.texts import read_words
 from curation.rounds.running import open_round
-from curation.rounds.steps import answers, folded_answers
+from curation.rounds.status import read_status, write_asked
+from curation.rounds.steps import answers, folded_answers, raw_is_here, refusals
 from curation.text.item_form import read_blank
 from curation.text.rules import stable_id
 from curation.text.times import now
@@ -98,7 +101,7 @@ def correct_item(
         CurationError: there is no such item, its term is not kept any more, it has no such text,
             the item would be refused with the new one, or the raw answers or the key are not here.
     """
-    if not raw_answers.raw_is_here(campaign):
+    if not raw_is_here(campaign):
         raise CurationError(
             f"{campaign.folder('rounds')}: the raw answers are not here, and items are computed "
             "from them",
@@ -112,7 +115,7 @@ def correct_item(
     if planned.texts:
         agree(planned)
         lines = [*campaign.corrections, planned.correction]
-        round_files.write_corrections(campaign, lines)
+        write_corrections(campaign, lines)
         run_steps(campaign, answers, reporter=reporter)
     asked = _ask_again(campaign, item, reporter)
     if not planned.texts and not asked:  # if a call was stopped half-way, the next one asks
@@ -133,7 +136,7 @@ def _plan(
         raise CurationError(f"the text has more than {LONGEST_TEXT:,} characters", "shorten it")
     item = _item(campaign, id)
     association = _association(item, field)
-    words = round_files.read_words(campaign, item.round)
+    words = read_words(campaign, item.round)
     text = read_blank(" ".join(text.split()), words.blank)
     key = people.read_key(campaign.settings.campaign.id)
     correction = Correction(
@@ -150,7 +153,7 @@ def _plan(
     folded, _ = folded_answers(campaign, out, reporter, more=[correction])
     new = next((each for each in folded.items if each.id == id), None)
     if new is None:
-        before = round_files.refusals(campaign)
+        before = refusals(campaign)
         refused = (r for r in folded.rejections[item.round] if (r.code, r.where) not in before)
         reason = next(refused)
         raise CurationError(
@@ -182,7 +185,7 @@ def _item(campaign: Campaign, id: str) -> Item:
         if item.id == id:
             return item
     kept = campaign.terms
-    for name in round_files.planned_rounds(campaign):
+    for name in (each.name for each in campaign.rounds):
         for task in campaign.tasks[name]:
             if task.item == id and task.term not in kept:
                 raise CurationError(
@@ -223,11 +226,11 @@ def _ask_again(campaign: Campaign, id: str, reporter: Reporter) -> list[str]:
     for round in campaign.rounds:
         if round.kind != "validation" or round.state != "open" or lacks < 1:
             continue
-        status = round_status.read_status(campaign, round)
+        status = read_status(campaign, round)
         mine = [task.id for task in status.tasks if task.item == id]
         if not mine or not status.void.issuperset(mine):
             continue
-        (task,) = plan.validation(
+        (task,) = planning.validation_tasks(
             [item],
             campaign.terms,
             round=stable_id(round.name, *_texts(item)),  # not the task with the old words
@@ -237,8 +240,8 @@ def _ask_again(campaign: Campaign, id: str, reporter: Reporter) -> list[str]:
             sealed=people.sealed(people.read_key(campaign.settings.campaign.id)),
         )
         asked = {**status.asked, task.id: task.wanted}
-        round_files.write_asked(campaign, round.name, asked)
-        round_files.rewrite_tasks(campaign, round.name, [*status.tasks, task])
+        write_asked(campaign, round.name, asked)
+        planning.write_tasks(campaign, round.name, [*status.tasks, task])
         try:
             open_round(campaign, round.kind, name=round.name, reporter=reporter)
         except CurationError as error:

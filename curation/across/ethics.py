@@ -6,13 +6,15 @@ Its sentences are in ``data/people/ethics.md.jinja``, which a team can edit.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from curation.campaign.settings import PeopleSettings, describe_people
+from curation.campaign.settings import PeopleSettings, caps_of, describe_people
 from curation.campaign.store import Campaign
 from curation.records import KINDS, Requirements, Round, RoundKind
 from curation.release.statement import read_statement
 from curation.release.versions import version_names
-from curation.rounds import pages, round_status
 from curation.rounds.crowd import pace
+from curation.rounds.platforms import pages
+from curation.rounds.platforms.opening import counts_typing, platform_name, round_kind
+from curation.rounds.platforms.texts import new_texts, shown_texts, training
 from curation.text.rules import WORK, grouped
 
 USUAL: tuple[RoundKind, ...] = ("review", *KINDS, "validation")
@@ -90,7 +92,7 @@ def ethics_sheet(
     from curation.release.texts.render import markdown
 
     rounds = {round.kind: round for round in campaign.rounds}
-    chosen = dict.fromkeys(map(round_status.round_kind, kinds or (*USUAL, *rounds)))
+    chosen = dict.fromkeys(map(round_kind, kinds or (*USUAL, *rounds)))
     works = [_work(campaign, kind, rounds.get(kind), platform) for kind in chosen]
     asked: list[str] = []
     text = markdown(
@@ -122,14 +124,14 @@ def _work(campaign: Campaign, kind: RoundKind, round: Round | None, platform: st
     settings, work = campaign.settings.rounds, WORK[kind]
     if round:
         place, pay, people = round.platform, round.pay, round.people
-        texts = round_status.shown_texts(campaign, round)
+        texts = shown_texts(campaign, round)
     else:
-        place, pay = round_status.platform_name(platform), float(getattr(settings, f"pay_{work}"))
+        place, pay = platform_name(platform), float(getattr(settings, f"pay_{work}"))
         people = campaign.settings.people.get(kind, PeopleSettings())
-        counts = round_status.counts_typing(campaign, kind, place)
-        texts = round_status.new_texts(campaign, pay, typing=counts)
+        counts = counts_typing(campaign, kind, place)
+        texts = new_texts(campaign, pay, typing=counts)
     seconds, basis = pace(campaign, kind)
-    cap = round_status.caps_of(settings, work).person
+    cap = caps_of(settings, work).person
     return Work(
         kind=kind,
         round=round.name if round else "",
@@ -145,6 +147,6 @@ def _work(campaign: Campaign, kind: RoundKind, round: Round | None, platform: st
         wage=pay * 3600 / seconds,
         cap=cap,
         minutes=-(-cap * int(seconds) // 60),
-        typing=round_status.counts_typing(campaign, kind, place) and pages.says_typing(texts),
-        trained=bool(settings.training_pass and round_status.training(campaign, kind)),
+        typing=counts_typing(campaign, kind, place) and pages.says_typing(texts),
+        trained=bool(settings.training_pass and training(campaign, kind)),
     )

@@ -1,7 +1,7 @@
 """Decides that a person's answers no longer count, and computes all results again."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -11,15 +11,17 @@ from curation.campaign.store import Campaign
 from curation.files import CurationError, dump_json, dump_line, read_json, refuse_links, writing
 from curation.formats.table_words import Words
 from curation.pipeline import ON_DEMAND, PAGES, STEPS, made_steps, recompute
-from curation.records import Fields, Manifest, Standing, Task
+from curation.records import Correction, Fields, Manifest, Standing, Task
 from curation.release import versions
-from curation.rounds import people, raw_answers, round_files
-from curation.rounds.answers import archive
+from curation.rounds.answers import archive, people
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.rows import column, file_row, text_of
-from curation.rounds.round_status import open_platform
-from curation.rounds.steps import answers
-from curation.rounds.work_quality import about_removed
+from curation.rounds.held import forget_holder
+from curation.rounds.planning import write_tasks
+from curation.rounds.platforms.opening import erased as erased_answers
+from curation.rounds.platforms.opening import open_platform
+from curation.rounds.platforms.texts import read_words
+from curation.rounds.steps import KNOWN_SEGMENTS, answers
 from curation.text.times import now
 from curation.work.reporter import QUIET, Reporter
 
@@ -47,7 +49,7 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
     manifest = campaign.manifest(campaign.folder("rounds"))
     # Before the first archive changes: the results of the step answers are no longer up to date,
     # and segments will have another content.
-    known = campaign[raw_answers.KNOWN_SEGMENTS]
+    known = campaign[KNOWN_SEGMENTS]
     content_open = dict.fromkeys(known, "")
     with writing(campaign.folder("rounds") / SEGMENTS) as file:
         file.write(dump_json(content_open))
@@ -55,24 +57,24 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
     steps.pop("answers", None)
     with writing(campaign.folder("rounds") / MANIFEST) as file:
         file.write(dump_json(Manifest(steps=steps).model_dump()))
-    round_files.forget_holder(campaign, person, people.erased(campaign.standing))
+    forget_holder(campaign, person, people.erased(campaign.standing))
     writers = people.erased(campaign.standing)
     corrections = campaign.corrections
     if any(each.writer in writers for each in corrections):  # they have words of the writer
         kept_ones = [each for each in corrections if each.writer not in writers]
-        round_files.write_corrections(campaign, kept_ones)
-    for round in round_files.planned_rounds(campaign):
+        write_corrections(campaign, kept_ones)
+    for round in (each.name for each in campaign.rounds):
         tasks = campaign.tasks[round]
         if any(task.writers & writers for task in tasks):
             kept = [_without_words(task) if task.writers & writers else task for task in tasks]
-            round_files.rewrite_tasks(campaign, round, kept)
+            write_tasks(campaign, round, kept)
     erased = 0
     for raw in sorted(campaign.folder("rounds").glob("*/raw")):
         round = raw.parent.name
         planned = (raw.parent / "tasks.jsonl").exists()
         tasks = campaign.tasks[round] if planned else ()
         theirs = {task.id for task in tasks if task.writers & writers}
-        gone, words = round_files.erased(campaign, round), round_files.read_words(campaign, round)
+        gone, words = erased_answers(campaign, round), read_words(campaign, round)
         blank = partial(_without_quotes, theirs=theirs, words=words)
         erased += archive.erase(raw, gone, blank=blank)
     for planned_round in campaign.rounds:
@@ -82,6 +84,12 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
             reporter.warn(f"{planned_round.name}: not erased on its server: {error.what}")
             reporter.warn("repeat this when the server can be reached, or erase it there")
     return erased
+
+
+def write_corrections(campaign: Campaign, corrections: Iterable[Correction]) -> None:
+    """Write the list of corrections, all at once."""
+    with writing(campaign.folder("rounds") / "corrections.jsonl", private=True) as file:
+        file.writelines(map(dump_line, corrections))
 
 
 def _without_words(task: Task) -> Task:
@@ -223,7 +231,7 @@ def decide_on_person(
             called=_names(campaign)(who) if action == "erase" and who != person else "",
         )
     )
-    with writing(round_files.standing_file(campaign), private=True) as file:
+    with writing(campaign.folder("rounds") / "standing.jsonl", private=True) as file:
         file.writelines(map(dump_line, decisions))
     for folder in (step.folder(campaign) for step in ON_DEMAND if not step.lasting):
         refuse_links(folder, below=campaign.root)
@@ -239,6 +247,8 @@ def decide_on_person(
     if failure:
         old = "deleted" if action == "erase" else "left as they were"
         reporter.warn(f"not all results could be computed again: {failure}; the old ones are {old}")
+    from curation.rounds.quality import about_removed  # numpy and pandas
+
     if action == "exclude" and (warning := about_removed(campaign)):
         reporter.warn(warning)
     lost = cats - cats_now
@@ -372,7 +382,7 @@ def _items_of(campaign: Campaign, person: str) -> set[str]:
     items = {
         item.id for item in (*campaign.items, *campaign.neutral_items) if item.writer == person
     }
-    for round in round_files.planned_rounds(campaign):
+    for round in (each.name for each in campaign.rounds):
         tasks = campaign.tasks[round]
         items |= {task.item for task in tasks if task.item and task.barred == person}
     return items

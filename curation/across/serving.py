@@ -14,9 +14,10 @@ from curation.campaign.store import SETTINGS, Campaign, open_campaign
 from curation.decisions.steps import find_items, leave_out
 from curation.files import CurationError, read_text, writing
 from curation.formats.tables import csv_text, read_csv
-from curation.rounds import people, round_files, round_status
-from curation.rounds.progress import ItemFacts, Overview
+from curation.rounds.answers import people
+from curation.rounds.platforms.interface import ItemFacts, Overview
 from curation.rounds.sheets import read_people
+from curation.rounds.status import figures, read_status
 from curation.text.times import now
 from curation.text.wording import show_address
 from curation.work.engine import in_own_process
@@ -298,11 +299,11 @@ def serve(
             f"add it, for example --address http://192.168.1.5:{port}",
         )
     campaign.folder("rounds").mkdir(exist_ok=True)
-    if not round_files.planned_rounds(campaign):  # as the first opening of a round would
+    if not campaign.rounds:  # as the first opening of a round would
         people.make_key(campaign.settings.campaign.id)
     url = f"http://{HERE[0] if host in HERE or everywhere else host}:{port}"
 
-    own, figures = services(campaign), Overviews(campaign)
+    own, overviews = services(campaign), Overviews(campaign)
 
     def tell() -> None:  # not before: a second server that is refused must not change the links
         with opened_store(campaign) as store:
@@ -316,11 +317,11 @@ def serve(
             crowd = own.crowd is None and any(plan and plan.prolific for plan in plans)
             unchecked = platform.UNCHECKED if crowd else ""
             ready(Serving(url, public, common_links(store), owner_link(store), old, unchecked))
-        figures.begin()
+        overviews.begin()
 
     server.run(
         campaign.folder("rounds") / platform.DATABASE,
-        own._replace(overview=figures),
+        own._replace(overview=overviews),
         host=host,
         port=port,
         lock=campaign.folder("rounds") / LOCK,
@@ -378,7 +379,7 @@ def services(campaign: Campaign) -> "Services":
 
 def _is_out(campaign: Campaign) -> Callable[[str], bool]:
     """Tells whether somebody is out, by the file as it is now; it is read again if it changes."""
-    path = round_files.standing_file(campaign)
+    path = campaign.folder("rounds") / "standing.jsonl"
 
     @lru_cache(maxsize=1)
     def out(state: object) -> set[str]:
@@ -404,12 +405,12 @@ def overview(root: Path) -> Overview:
     Raises:
         CurationError: a file of a round is missing or damaged.
     """
-    from curation.rounds.work_quality import read_quality
+    from curation.rounds.quality import read_quality
 
     rounds, people, at, problem, campaign = {}, {}, now(), "", open_campaign(root)
     for round in campaign.rounds:
-        status = round_status.read_status(campaign, round)
-        rounds[round.name] = round_status.figures(campaign, status)
+        status = read_status(campaign, round)
+        rounds[round.name] = figures(campaign, status)
         try:
             if status.answers:
                 people[round.name] = read_quality(campaign, round.name).people

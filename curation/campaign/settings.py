@@ -21,6 +21,7 @@ from curation.formats.toml_files import (
     with_setting,
 )
 from curation.records import Fields, FlagName, Property, Qid, Requirements, RoundKind
+from curation.text.rules import Caps, Work
 from curation.text.words import AFFIXING, base
 
 NAME = r"^[^\x00-\x20/\x7f][^\x00-\x1f/\x7f]*$"
@@ -270,6 +271,11 @@ def describe_people(people: Requirements) -> list[str]:
         people_names()["lines"][name].format(text)
         for name, text in show_requirements(people).items()
     ]
+
+
+def caps_of(settings: RoundSettings, work: Work) -> Caps:
+    """How many answers of a person to such work count in a round, and on one term in it."""
+    return Caps(getattr(settings, f"per_person_{work}"), getattr(settings, f"per_term_{work}"))
 
 
 class PeopleSettings(Requirements):

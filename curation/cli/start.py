@@ -10,7 +10,7 @@ from curation.campaign.step import Step, current, last_run
 from curation.campaign.store import create_campaign, open_campaign
 from curation.pipeline import bring_up_to_date, read_status
 from curation.release.statement import write_template
-from curation.rounds.progress import Progress
+from curation.rounds.platforms.interface import Progress
 from curation.status import SHOWN
 from curation.terminal import console
 from curation.terminal.options import Json, Where

@@ -23,9 +23,10 @@ from curation.campaign.store import SETTINGS, Campaign
 from curation.campaign.versions import KEPT
 from curation.decisions import split as stage
 from curation.files import CurationError
-from curation.records import Decision, Item, Label, Rejection, SplitName, Term
-from curation.rounds import people, round_files
-from curation.rounds.progress import ItemFacts
+from curation.records import FAILS, Decision, Item, Label, Rejection, SplitName, Term
+from curation.rounds.answers import people
+from curation.rounds.platforms.interface import ItemFacts
+from curation.rounds.status import left_out_pilots
 from curation.text.wording import amount
 from curation.work.reporter import QUIET, Reporter
 
@@ -176,7 +177,7 @@ def _decided(
         of=settings.of,
         match_intent=settings.match_intent,
         leave_out=frozenset(settings.leave_out),
-        pilots=round_files.left_out_pilots(campaign),
+        pilots=left_out_pilots(campaign),
         dropped={id for id, people in flagged.items() if least and people >= least},
         trusted=golds_without_votes(items, counted.labels) if settings.trust_gold else {},
     )
@@ -375,7 +376,8 @@ def _failed_checks(
     """What changes without the people who failed two instruction checks; None if nobody did."""
     from curation.decisions.agreement import outcome
 
-    failed = round_files.failed_people(campaign)
+    rows = (row for name in campaign.round_names() for row in campaign.checks[name])
+    failed = sorted({row.annotator for row in rows if row.failed >= FAILS})
     if not failed:
         return None
     counted, others = (

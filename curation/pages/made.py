@@ -23,7 +23,7 @@ from curation.release import versions
 from curation.release.statement import read_statement
 from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys
 from curation.released.contents import SPLITS
-from curation.rounds import people, round_files
+from curation.rounds.answers import people
 from curation.rounds.progress import NOT_SHOWN
 from curation.status import UP_TO_DATE, Status, read_status
 
@@ -94,7 +94,7 @@ def _published(campaign: Campaign) -> Path:
 
 
 def _rounds(campaign: Campaign) -> list[str]:
-    return sorted({*campaign.round_names(), *round_files.planned_rounds(campaign)})
+    return sorted({*campaign.round_names(), *(each.name for each in campaign.rounds)})
 
 
 def _stage(name: str, fell: Mapping[str, int], **kept: int) -> dict[str, Any]:

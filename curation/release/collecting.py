@@ -29,9 +29,10 @@ from curation.release.texts.licences import OWN, licence
 from curation.release.texts.questions import open_keys
 from curation.released.contents import SPLITS, Contents, PublishedTerm, published
 from curation.released.facts import Facts, Licence, Reading, RoundFacts, Size, TermCount
-from curation.rounds import licences, pay
-from curation.rounds.pages import plain_parts, release_warning
-from curation.rounds.round_status import OWN_TEXTS
+from curation.rounds.pay import imported
+from curation.rounds.platforms.pages import plain_parts, release_warning
+from curation.rounds.platforms.texts import OWN_TEXTS, other_licences
+from curation.rounds.progress import NO_PAY
 from curation.text.item_form import names
 from curation.work.reporter import Reporter
 
@@ -114,7 +115,7 @@ def _planned(round: Round, answers: Iterable[Answer]) -> tuple[list[_Answered], 
         for answer in answers
         if answer.code is None
     ]
-    return accepted, sum(answer.code not in (None, *pay.NO_PAY) for answer in answers)
+    return accepted, sum(answer.code not in (None, *NO_PAY) for answer in answers)
 
 
 def _imported(
@@ -137,7 +138,7 @@ def _imported(
     accepted += [_Answered(person, VALIDATION, day) for (_, person), day in first.items()]
     del first
     rows: Any = () if labels is None else labels.itertuples(index=False)
-    done = pay.imported(name, items, rows, campaign.rejected[name])
+    done = imported(name, items, rows, campaign.rejected[name])
     return accepted, sum(not each.accepted for each in done)
 
 
@@ -295,7 +296,7 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
         canary="",
         warning=warning(campaign),
         licence=Licence(name=settings.release.licence),
-        other_licences=licences.others(campaign, answered, reporter),
+        other_licences=other_licences(campaign, answered, reporter),
         statement=statement,
         open=open_keys(statement),
         sizes=_sizes(cats),

@@ -10,7 +10,7 @@ from curation.formats.toml_files import read_form, write_form
 from curation.release.texts import questions
 from curation.release.texts.questions import BY_KEY, Question, open_keys
 from curation.released.facts import Statement
-from curation.rounds.round_status import OWN_TEXTS
+from curation.rounds.platforms.texts import OWN_TEXTS
 
 NAME = "statement.toml"
 _WHO = ("institution", "ethics", "contact")  # keys in [study] that say who carries out the study

@@ -46,8 +46,7 @@ from curation.release.texts.licences import check_given
 from curation.released.contents import FACTS, SPLITS, PublishedCat
 from curation.released.facts import Near
 from curation.released.seen import from_item
-from curation.rounds import licences
-from curation.rounds.round_status import OWN_TEXTS
+from curation.rounds.platforms.texts import DIFFERS, OWN_TEXTS
 from curation.scores.run_folder import has_runs
 from curation.text.wording import amount, did_you_mean, some
 from curation.trust.steps import TRUST_REPORT
@@ -59,7 +58,7 @@ if TYPE_CHECKING:
 
 ONE_SPLIT = "domain_in_one_split"
 """The code in ``accept`` that lets a domain have all its CATs in one split."""
-CODES = (licences.DIFFERS, ONE_SPLIT, versions.MOVED, *hiding.CODES)
+CODES = (DIFFERS, ONE_SPLIT, versions.MOVED, *hiding.CODES)
 """The codes in ``accept`` that are not those of pitfalls."""
 _NAMED = 3  # domains that an error names
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from curation.files import CurationError
 from curation.records import Gold
-from curation.rounds.plan import further
+from curation.rounds.progress import further
 from curation.stats.intervals import FEW, mean_and_error, t_quantile, wilson
 from curation.stats.tests import spread
 from curation.text.rules import Votes, Work, chance_of_agreement, decide

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from pydantic import Field
 
 from curation.campaign.counted import read_counted
-from curation.campaign.settings import PAPER
+from curation.campaign.settings import PAPER, caps_of
 from curation.campaign.store import Campaign
 from curation.files import CurationError
 from curation.records import VALUES, Kind, Round
 from curation.rounds.pay import LONGEST, in_round
-from curation.rounds.round_status import caps_of
 from curation.rounds.steps import fold_answers
 from curation.text.rules import WORK, Work, grouped
 from curation.work.reporter import QUIET, Reporter

@@ -14,19 +14,22 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from curation.campaign.settings import show_requirements
+from curation.campaign.settings import caps_of, show_requirements
 from curation.campaign.store import Campaign
 from curation.files import CurationError, read_text, shipped, writing
 from curation.formats.tables import csv_text, read_csv
 from curation.formats.toml_files import read_toml
 from curation.records import Fields, Round, RoundKind
-from curation.rounds import pages, people, round_files, round_status
-from curation.rounds.pay import CENTS, earned, money
-from curation.rounds.paying import write_pay
+from curation.rounds.answers import people
+from curation.rounds.pay import write_pay
+from curation.rounds.platforms import pages
 from curation.rounds.platforms.interface import WAITS, Platform, Submission
+from curation.rounds.platforms.opening import open_platform, write_round
+from curation.rounds.platforms.texts import shown_texts, training
+from curation.rounds.status import read_status
 from curation.rounds.steps import fold_answers
 from curation.text.rules import WORK
-from curation.text.wording import amount
+from curation.text.wording import CENTS, amount, earned, money
 from curation.work.reporter import QUIET, Reporter
 
 APPROVED = "APPROVED"
@@ -47,7 +50,7 @@ def crowd_platform(campaign: Campaign, round: Round, reporter: Reporter = QUIET)
     Raises:
         CurationError: nobody can come from there.
     """
-    place = round_status.open_platform(campaign, round, reporter=reporter)
+    place = open_platform(campaign, round, reporter=reporter)
     if not place.study_link():
         raise CurationError(
             f"nobody can come from Prolific to round {round.name}",
@@ -87,9 +90,9 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
     from jinja2 import Template
 
     place, settings = crowd_platform(campaign, round), campaign.settings.rounds
-    status, work = round_status.read_status(campaign, round), WORK[round.kind]
+    status, work = read_status(campaign, round), WORK[round.kind]
     asked = [n for task, n in status.asked.items() if task not in status.void]
-    cap = round_status.caps_of(settings, work).person
+    cap = caps_of(settings, work).person
     places = places or round.people.people or (ceil(sum(asked) / cap) if cap else 0)
     if not places:
         raise CurationError(
@@ -102,7 +105,7 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
         "round": round,
         "place": place,
         "pages": pages,
-        "texts": round_status.shown_texts(campaign, round),
+        "texts": shown_texts(campaign, round),
         "work": work,
         "required": show_requirements(round.people),
         "currency": settings.currency,
@@ -130,7 +133,7 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
                 "use --places so that it pays the same, or change reward in its round.json",
             )
         place.set_study(id)
-        round_files.write_round(campaign, round.model_copy(update={"reward": reward}))
+        write_round(campaign, round.model_copy(update={"reward": reward}))
     return Study(facts["fields"], filled("study.txt.jinja").strip())
 
 
@@ -156,7 +159,7 @@ def _minutes(campaign: Campaign, round: Round, tasks: int) -> tuple[int, str]:
 
     seconds, of = pace(campaign, round.kind)
     example = SECONDS["review"] if round.kind == "review" else SECONDS["validation"] / 3
-    trained = campaign.settings.rounds.training_pass and round_status.training(campaign, round.kind)
+    trained = campaign.settings.rounds.training_pass and training(campaign, round.kind)
     before = READING + example * len(trained or ())
     return ceil(
         (before + seconds * tasks) / 60

@@ -1,11 +1,20 @@
 """Who holds which tasks: tables that went out and have not come back."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
+from curation.campaign.dataset import of_round
+from curation.campaign.store import Campaign
+from curation.files import CurationError, dump_line, writing
 from curation.records import Answer, Dealing
+from curation.rounds.answers import people
+from curation.text.times import now
+from curation.text.wording import amount, some
 
+HOLDINGS_SHOWN = 5  # tables named in a line
+ENDINGS = ("xlsx", "csv")  # of the files of tables
 ERASED = "(erased)"
 """The holder of a table whose person had everything erased."""
 NO_ANSWER = ("skipped", "superseded", "deleted")
@@ -135,3 +144,127 @@ def _sorted_out(
             strays[person][task] += 1
     # However a person's copy came back, it was one copy.
     return own, {p: Counter({t: max(n, 1) for t, n in c.items()}) for p, c in strays.items()}
+
+
+# --- the ledger of a round ------------------------------------------------------------------------
+
+LEDGER = of_round("dealt.jsonl", Dealing)
+"""By round, the lines of its ledger, in order; empty before the first table."""
+
+
+def write_ledger(campaign: Campaign, name: str, lines: Iterable[Dealing]) -> None:
+    """Write a round's ledger, all at once."""
+    with writing(campaign.folder("rounds") / name / "dealt.jsonl", private=True) as file:
+        file.writelines(map(dump_line, lines))
+
+
+def read_holdings(
+    campaign: Campaign,
+    name: str,
+    lines: Sequence[Dealing],
+    answers: Sequence[Answer],
+    void: Collection[str] = (),
+) -> list[Holding]:
+    """The tables that are out, by the ledger and the answers that are here.
+
+    Args:
+        campaign: the campaign.
+        name: the round's name.
+        lines: the round's ledger.
+        answers: what became of each answer to the round's tasks.
+        void: ids of tasks that no answer can serve any more; they are left out.
+    """
+    if not lines:
+        return []
+    out = people.out(campaign.standing)
+    sheets = any(line.action == "correct" for line in lines)
+    rejections = campaign.rejected[name] if sheets else ()
+    refused = {rejection.where for rejection in rejections if rejection.code not in NO_ANSWER}
+    live = (
+        each._replace(tasks={task: n for task, n in each.tasks.items() if task not in void})
+        for each in holdings(lines, answers, out=out, refused=refused)
+    )
+    return [each for each in live if each.tasks]
+
+
+def recalls(
+    campaign: Campaign, out: Sequence[Holding], names: Sequence[str], named: Mapping[str, str]
+) -> list[Dealing]:
+    """Lines of the ledger that take back what some holders have not answered.
+
+    Args:
+        campaign: the campaign.
+        out: the tables that are out.
+        names: each a person's id on the platform, a pseudonym, or the name of a table.
+        named: ids of people by pseudonym, for the error.
+
+    Raises:
+        CurationError: one of them holds nothing.
+    """
+    lines: dict[str, Dealing] = {}
+    at = now()
+    for name in names:
+        pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))(name)
+        file = Path(name).name
+        theirs = [
+            holding
+            for holding in out
+            if holding.holder in (name, pseudonym)
+            or holding.table in (file, *(f"{file}.{ending}" for ending in ENDINGS))
+        ]
+        if not theirs:
+            raise CurationError(
+                f"--recall {name}: nothing is out under this name",
+                f"out: {describe_holdings(out, named) or 'nothing'}",
+            )
+        for each in theirs:
+            lines[each.table] = Dealing(
+                action="recall", table=each.table, holder=each.holder, tasks=each.tasks, at=at
+            )
+    return list(lines.values())
+
+
+def describe_holdings(out: Sequence[Holding], named: Mapping[str, str] | None = None) -> str:
+    """Which tables are out, to whom, since when: the oldest in one line; empty if none is."""
+    parts = []
+    for each in out:
+        who = "" if each.is_for_anybody else f"{(named or {}).get(each.holder, each.holder)}, "
+        answers = amount(each.answers, "answer")
+        parts.append(f"{each.table} ({who}{answers}, since {each.since[:10]})")
+    return some(parts, HOLDINGS_SHOWN)
+
+
+def forget_holder(campaign: Campaign, person: str, erased: Collection[str]) -> None:
+    """Take people who had everything erased out of the ledgers of all rounds.
+
+    Answers that the person gave in tables for anybody count as taken back, because the answers
+    will be gone. A call that was stopped half-way can be repeated.
+
+    Args:
+        campaign: the campaign; its answers are still there.
+        person: the pseudonym of the person whose answers are erased now.
+        erased: pseudonyms of all people who had everything erased.
+    """
+    decisions = campaign.standing
+    at = next(d.at for d in decisions if (d.person, d.action) == (person, "erase"))
+    for name in (each.name for each in campaign.rounds):
+        before = campaign[LEDGER][name]
+        lines = [
+            line.model_copy(update={"holder": ERASED}) if line.holder in erased else line
+            for line in before
+        ]
+        if before and not any(line.action == "recall" and line.at == at for line in before):
+            answers = campaign.answers[name]
+            left = [answer for answer in answers if answer.annotator != person]
+            still = {each.table: each.tasks for each in holdings(before, answers)}
+            for each in holdings(before, left):
+                more = {t: n - still[each.table].get(t, 0) for t, n in each.tasks.items()}
+                gone = {task: n for task, n in more.items() if n > 0}
+                if gone and each.holder not in erased:
+                    lines.append(
+                        Dealing(
+                            action="recall", table=each.table, holder=each.holder, tasks=gone, at=at
+                        )
+                    )
+        if tuple(lines) != before:
+            write_ledger(campaign, name, lines)

@@ -18,12 +18,13 @@ from curation.formats.rows import as_json
 from curation.formats.tables import listed
 from curation.formats.toml_files import toml_key
 from curation.records import Event, Fields, Pitfall
-from curation.rounds import people, raw_answers, round_files
-from curation.rounds.answers import archive
+from curation.rounds.answers import archive, people
 from curation.rounds.answers.interpret import named, person_of
 from curation.rounds.answers.rows import column, columns_of, text_of, understood
 from curation.rounds.answers.table_checks import check_columns, settle_dates, unused_columns
-from curation.rounds.steps import fold_answers
+from curation.rounds.platforms.opening import check_name
+from curation.rounds.platforms.texts import read_words
+from curation.rounds.steps import fold_answers, new_refusals, raw_is_here, refusals
 from curation.terms import steps as terms
 from curation.terms.steps import register_terms
 from curation.text.rules import same_text
@@ -93,7 +94,7 @@ def _archived(campaign: Campaign) -> Iterable[str]:
     return {
         person
         for round in campaign.round_names()
-        for words in [round_files.read_words(campaign, round)]
+        for words in [read_words(campaign, round)]
         for _, event in archive.read(campaign.folder("rounds") / round / "raw")
         if (person := person_of(event, words))
     }
@@ -331,11 +332,11 @@ def _import(
     known_only: bool,
     reporter: Reporter,
 ) -> Import:
-    round_files.check_name(round)
+    check_name(round)
     with campaign.lock():
         if not campaign.round_names():
             people.make_key(campaign.settings.campaign.id)
-        elif not raw_answers.raw_is_here(campaign):
+        elif not raw_is_here(campaign):
             raise CurationError(
                 f"{campaign.folder('rounds')}: the raw answers that the items were made from are "
                 "not here",
@@ -343,7 +344,7 @@ def _import(
             )
         # A mistake in edits.csv or in a word list is reported before anything is kept.
         selection = terms.selection(campaign, published=source == "stereoset")
-        before = round_files.refusals(campaign)
+        before = refusals(campaign)
         named, known = [*_named(payloads, source)], terms.term_ids(selection.terms)
         _warn_of_domains(campaign, named, source, reporter)
         if source == "answers":
@@ -356,7 +357,7 @@ def _import(
         payloads.clear()  # they may be most of the memory, and are read again from the archive
         named.clear()
         fold_answers(campaign, reporter=reporter)
-        rejected = round_files.new_refusals(campaign, before)
+        rejected = new_refusals(campaign, before)
         labels, all_items = campaign.labels, campaign.items
         pitfalls = campaign.pitfalls[round]
         ids = {term.id for term in selection.terms}

@@ -12,7 +12,6 @@ from curation.rounds.answers.forms import neutral_flaw
 from curation.rounds.answers.parsed import NTH, Given, Mark, Written, unexpected
 from curation.rounds.answers.rows import whole_sentence
 from curation.rounds.gate import Gate, LabelRow, Rules
-from curation.rounds.plan import sides
 from curation.text.item_form import attribute, check_item, fill, filler
 from curation.text.rules import same_text, stable_id
 
@@ -244,6 +243,12 @@ def _known(item: Item, answer: Written) -> Known:
 def is_neutral(answer: Written) -> bool:
     """Whether a written answer is a neutral association: its task shows an item."""
     return answer.task is not None and answer.task.item is not None
+
+
+def sides(item: Item) -> list[Association]:
+    """The stereotype and the anti-stereotype of an item, as its writer meant or as published."""
+    roles = {each.intent or each.published_gold: each for each in item.associations}
+    return [roles[role] for role in ("stereotype", "anti-stereotype") if role in roles]
 
 
 def fold_neutral(written: Iterable[tuple[str, Written]], items: Items, gate: Gate) -> None:

@@ -1,141 +1,27 @@
-"""A round's progress: what each task still lacks, what to ask for, pace, end and cost."""
+"""A round's progress: what each task still lacks, whom to ask again, pace, end and cost."""
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from itertools import combinations_with_replacement, count, product
+from typing import Any, NamedTuple
 
-from curation.records import Answer, Decision, Flag, Item, Record, Round, Task
-from curation.rounds.pay import NO_PAY, earned
-from curation.rounds.plan import further
-from curation.text.rules import Votes, decide
+from curation.records import GOLDS, Answer, Gold, Item, Round, Task
+from curation.rounds.platforms.interface import NOTHING, Progress
+from curation.text.rules import Caps, Votes, decide
 from curation.text.times import moment, timestamp
-from curation.text.wording import amount
+from curation.text.wording import earned
 
-if TYPE_CHECKING:
-    from curation.rounds.quality import PersonQuality
-
-NOTHING: Mapping[str, int] = MappingProxyType({})
+NO_PAY = ("skipped", "superseded")
+"""Reason codes of answers that nobody is paid for: no work, or paid as another version."""
 PACE_DAYS = 7.0  # the pace is computed over these days, or since the first answer
 LEAST_DAYS = 1 / 24  # less time gives no useful pace
 NO_SLOT = ("skipped", "superseded", "deleted", "late", "returned", "forged")
 """Reason codes of answers that do not count among those that a task was asked for."""
 NOT_SHOWN = ("skipped", "superseded", "deleted", "withdrawn")
 """Reason codes of answers that do not count among those that came in."""
-
-
-class Progress(NamedTuple):
-    """The progress of a round.
-
-    Attributes:
-        round: the round's name.
-        kind: its kind.
-        state: planned, open or closed.
-        tasks: how many tasks it has.
-        void: tasks that no answer can serve any more.
-        done: tasks that lack no answer and are not void.
-        decided: items with enough labels to decide; for other kinds than validation, ``done``.
-        people: people with an answer that counts.
-        answers: answers that came in.
-        refused: how many of these were refused.
-        labels_per_item: labels per item that count; None for other kinds than validation.
-        asked: answers that were asked for in all.
-        remaining: valid answers that tasks still lack.
-        out: answers on their way: people have been asked for them, and they have not come in; and
-            refused ones that people correct.
-        missing: answers that tasks lack and that are not on their way.
-        per_day: answers per day; None before there is a pace.
-        done_at: when the last answer comes in at this pace; None before there is a pace.
-        cost: pay for the answers that came in.
-        cost_in_all: pay for these and for the remaining answers; a closed round gets no more.
-    """
-
-    round: str
-    kind: str
-    state: str
-    tasks: int
-    void: int
-    done: int
-    decided: int
-    people: int
-    answers: int
-    refused: int
-    labels_per_item: float | None
-    asked: int
-    remaining: int
-    out: int
-    missing: int
-    per_day: float | None
-    done_at: str | None
-    cost: float
-    cost_in_all: float
-
-
-class RoundFigures(NamedTuple):
-    """What a round's owner looks at.
-
-    Attributes:
-        progress: its progress.
-        next: what to do next, in a line.
-        refused: by reason code, how many of ``Progress.answers`` were refused; most first.
-        flagged: by flag, the items that at least two people gave it.
-    """
-
-    progress: Progress
-    next: str
-    refused: dict[str, int]
-    flagged: Mapping[str, list[str]]
-
-
-class Overview(NamedTuple):
-    """The rounds of a campaign, by the answers that are folded.
-
-    Attributes:
-        campaign: the campaign's name.
-        currency: the currency of its pay.
-        budget: what all rounds may cost; 0 for no budget.
-        rounds: each round's figures by its name, oldest first.
-        people: by round each person's figures and marks, people with marks first.
-        at: when the files were read, in ISO 8601.
-        problem: why there are no figures of people; empty if there are.
-        is_old: newer ones are being computed.
-    """
-
-    campaign: str
-    currency: str
-    budget: float
-    rounds: dict[str, RoundFigures]
-    people: "dict[str, list[PersonQuality]]"
-    at: str
-    problem: str = ""
-    is_old: bool = False
-
-
-def came(waiting: int, round: str) -> str:
-    """How many answers wait to be pulled, and the command for it."""
-    return f"{amount(waiting, 'answer')} came after the last pull: curation rounds pull {round}"
-
-
-class ItemFacts(Record):
-    """An item with all that people said of it.
-
-    Attributes:
-        item: the item.
-        target: its term's text, and the domain.
-        decision: whether its labels make it a CAT now, with the votes that count.
-        labels: each label: the person, the association's text, and the value.
-        flags: validators' flags.
-        pitfalls: codes of its known pitfalls.
-    """
-
-    item: Item
-    target: str
-    decision: Decision
-    labels: list[tuple[str, str, str]]
-    flags: list[Flag]
-    pitfalls: list[str]
 
 
 def refused_by_reason(answers: Iterable[Answer]) -> dict[str, int]:
@@ -232,47 +118,6 @@ def on_way(
     return {id: n for id, n in held.items() if n > 0 and id not in void}
 
 
-def to_ask(
-    lack: Mapping[str, int],
-    asked: Mapping[str, int],
-    got: Mapping[str, int],
-    held: Mapping[str, int] = NOTHING,
-) -> dict[str, int]:
-    """By id of tasks that need more answers than were asked for, how many to ask for in all.
-
-    A second call before an answer comes gives the same result, so nothing is asked for twice.
-
-    Args:
-        lack: the result of ``lacking``.
-        asked: how many answers each task was asked for in all.
-        got: the result of ``received``.
-        held: how many answers people hold in tables.
-    """
-    return {
-        id: got.get(id, 0) + n
-        for id, n in lack.items()
-        if n > max(asked.get(id, 0) - got.get(id, 0), held.get(id, 0), 0)
-    }
-
-
-def to_deal(
-    lack: Mapping[str, int],
-    asked: Mapping[str, int],
-    got: Mapping[str, int],
-    held: Mapping[str, int],
-) -> dict[str, int]:
-    """By id of tasks that wait for answers which nobody holds, how many; for the next tables.
-
-    These answers were asked for, and the task still lacks them. Takes the arguments of ``to_ask``.
-    """
-    counts = {}
-    for id, n in lack.items():
-        open_answers = min(asked.get(id, 0) - got.get(id, 0), n) - held.get(id, 0)
-        if open_answers > 0:
-            counts[id] = open_answers
-    return counts
-
-
 def progress(
     round: Round,
     tasks: Sequence[Task],
@@ -357,3 +202,192 @@ def _pace(times: Sequence[str], remaining: int, now: str) -> tuple[float | None,
     if not math.isfinite(wait) or wait > 36_500:
         return per_day, None
     return per_day, timestamp(end + timedelta(days=wait)) if remaining else None
+
+
+# --- the fewest answers that decide an item -------------------------------------------------------
+
+
+def further(
+    votes: Sequence[Votes],
+    *,
+    needed: int = 3,
+    of: int = 5,
+    intents: Sequence[Gold | None] | None = None,
+) -> int:
+    """The fewest further answers after which an item can be decided.
+
+    An answer labels all three associations. It counts for an association that has fewer than
+    ``of`` labels. Takes the arguments of ``decide``, which says whether an item is decided.
+
+    Returns:
+        The number of answers; 0 if the item is decided.
+
+    >>> further([(3, 0, 0, 0), (0, 3, 0, 0), (0, 1, 2, 0)])
+    1
+    >>> further([(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0)])
+    2
+    >>> further([(3, 0, 0, 0), (3, 0, 0, 0), (0, 0, 1, 0)])  # two stereotypes: it cannot be kept
+    0
+    """
+    meant = None if intents is None else tuple(intents)
+    return _further(tuple(votes), needed, of, meant)
+
+
+@lru_cache(maxsize=1 << 16)
+def _further(
+    votes: tuple[Votes, ...], needed: int, of: int, intents: tuple[Gold | None, ...] | None
+) -> int:
+    def decidable(more: int) -> bool:
+        ways = [_ahead(v, more, needed, of) for v in votes]
+        outcomes = (decide(w, needed=needed, of=of, intents=intents) for w in product(*ways))
+        return any(outcome.reason != "too_few_labels" for outcome in outcomes)
+
+    return next(filter(decidable, count()))  # this ends: with all labels, an item is decided
+
+
+def _ahead(votes: Votes, more: int, needed: int, of: int) -> list[Votes]:
+    """The votes that an association can have after ``more`` answers, one for each different case.
+
+    Two cases differ for the decision if different labels have a majority, or can still get one.
+    """
+    cases: dict[tuple[int, ...], Votes] = {}
+    for s, a, u, r in _sums(votes, min(more, of - sum(votes))):
+        left = of - (s + a + u + r)
+        key = tuple((n >= needed) + (n + left >= needed) for n in (s, a, u))
+        cases.setdefault(key, (s, a, u, r))
+    return list(cases.values())
+
+
+def _sums(votes: Votes, more: int) -> Iterator[Votes]:
+    values = range(len(GOLDS) + 1)
+    for added in combinations_with_replacement(values, more):
+        s, a, u, r = (n + added.count(value) for value, n in enumerate(votes))
+        yield s, a, u, r
+
+
+# --- refused answers that go back -----------------------------------------------------------------
+
+REPAIRABLE = (
+    *("missing_field", "bad_value", "unknown_label", "empty_text"),
+    *("blank_missing", "blank_twice", "blank_glued", "blank_left"),
+    *("target_missing", "template_not_reproduced", "same_text_twice"),
+    *("duplicate_item", "near_duplicate", "meta_text", "no_consent"),
+)
+"""Reason codes of answers that their person can correct. The others cannot be corrected by them:
+it is not the answer that is wrong, it is not theirs, or it was not meant to be one."""
+NO_ANSWER = frozenset(("skipped", "superseded"))
+"""Reason codes of what is not an answer that was refused: no work, or an earlier version."""
+Left = Counter[str]
+"""Why refused answers do not go back, and how many: ``ACCEPTED``, ``UNNEEDED``, ``OTHER``."""
+ACCEPTED = "accepted since"
+UNNEEDED = "no longer needed"
+OTHER = "not correctable"
+
+
+class RefusedAnswer(NamedTuple):
+    """A refused answer to a task, as it came.
+
+    Attributes:
+        task: the task's id.
+        person: the pseudonym of the person who gave it.
+        codes: the reason codes, the first one first; an answer of three labels can have three.
+        details: the sentence of each code.
+        row: its values by column.
+        sent: when it was sent, as a ``Timestamp``; empty if that is not known.
+        updated: when it was changed, as a ``Timestamp``; empty if that is not known.
+        seconds: how long it took; None if that is not known.
+        position: its position in the archive.
+        where: its place in the archive, as rejections name it.
+    """
+
+    task: str
+    person: str
+    codes: tuple[str, ...]
+    details: tuple[str, ...]
+    row: Mapping[str, Any]
+    sent: str
+    updated: str
+    seconds: float | None
+    position: int
+    where: str = ""
+
+
+def to_correct(
+    refused: Iterable[RefusedAnswer],
+    tasks: Sequence[Task],
+    answers: Sequence[Answer],
+    *,
+    complete: Collection[tuple[str, str]],
+    needed: Mapping[str, int],
+    caps: Caps,
+    least: float,
+    out: Collection[str],
+) -> tuple[dict[str, list[RefusedAnswer]], Left]:
+    """The answers that go back, by person; and how many do not, by why.
+
+    If several answers of a person to a task were refused, the last one goes back. For each task, no
+    more people are asked than it needs answers; those who answered first go first.
+
+    Args:
+        refused: the refused answers of a round.
+        tasks: the round's tasks.
+        answers: what became of each answer to them.
+        complete: pairs of task and pseudonym for which nothing is missing in what was accepted.
+        needed: by task id, how many answers are still needed and not on their way.
+        caps: how many answers of a person count.
+        least: the least seconds that an answer takes; 0 is no limit.
+        out: pseudonyms of people whose answers do not count.
+
+    Returns:
+        People's answers in the order of the tasks, and the counts.
+    """
+    by_id = {task.id: task for task in tasks}
+    admitted = {(answer.task, answer.annotator) for answer in answers if answer.code is None}
+    given, on_term = Counter[str](), Counter[tuple[str, str]]()
+    for task_id, person in admitted:
+        given[person] += 1
+        if task_id in by_id:
+            on_term[person, by_id[task_id].term] += 1
+    left: Left = Counter()
+    last: dict[tuple[str, str], RefusedAnswer] = {}
+    for answer in sorted(refused, key=lambda each: (each.sent, each.position)):
+        if not NO_ANSWER.isdisjoint(answer.codes):
+            continue
+        pair = (answer.task, answer.person)
+        task = by_id.get(answer.task)
+        too_fast = answer.seconds is not None and answer.seconds < least
+        can_correct = set(answer.codes) <= set(REPAIRABLE) and not too_fast
+        if not can_correct or answer.person in out or task is None or answer.person in task.writers:
+            left[OTHER] += 1
+        elif pair in complete:
+            left[ACCEPTED] += 1
+        # If a part of an answer is accepted, a correction must be a version of that answer.
+        elif pair not in admitted or _refused_labels(answer) < len(task.shown):
+            last.pop(pair, None)
+            last[pair] = answer
+    room = dict(needed)
+    chosen: dict[str, list[RefusedAnswer]] = {}
+    for (task_id, person), answer in last.items():
+        term = by_id[task_id].term
+        is_new = (task_id, person) not in admitted
+        full = (caps.person and given[person] >= caps.person) or (
+            caps.term and on_term[person, term] >= caps.term
+        )
+        if room.get(task_id, 0) < 1:
+            left[UNNEEDED] += 1
+        elif is_new and full:
+            left[OTHER] += 1
+        else:
+            room[task_id] -= 1
+            given[person] += is_new
+            on_term[person, term] += is_new
+            chosen.setdefault(person, []).append(answer)
+    order = {id: number for number, id in enumerate(by_id)}
+    for theirs in chosen.values():
+        theirs.sort(key=lambda answer: order[answer.task])
+    return dict(sorted(chosen.items())), left
+
+
+def _refused_labels(answer: RefusedAnswer) -> int:
+    """How many labels of an answer were refused; a flag that cannot be read is ``bad_value``."""
+    return sum(code != "bad_value" for code in answer.codes)

@@ -1,145 +1,41 @@
-"""Refused answers: which go back to people, why the others do not, and the sheet of each person."""
+"""Sheets of refused answers: each person's own, with what to change in each.
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+Call ``write_refused`` only under the campaign's lock.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from curation.campaign.private import keep_out
+from curation.campaign.store import Campaign
+from curation.files import read_records, sweep_beside, writing
 from curation.formats.table_words import YES, Sections, Words, offered, read_label, round_words
-from curation.records import GOLD_COLUMNS, Answer, Round, Task
-from curation.rounds.answers import forms
-from curation.rounds.answers.forms import FIELDS, LABELS
-from curation.rounds.answers.parsed import LONGEST_TEXT
-from curation.rounds.answers.rows import file_row, flag_words, text_of, unread
-from curation.rounds.workbooks import Column, Row, columns, task_row
-from curation.text.rules import Caps
-
-REPAIRABLE = (
-    *("missing_field", "bad_value", "unknown_label", "empty_text"),
-    *("blank_missing", "blank_twice", "blank_glued", "blank_left"),
-    *("target_missing", "template_not_reproduced", "same_text_twice"),
-    *("duplicate_item", "near_duplicate", "meta_text", "no_consent"),
+from curation.records import GOLD_COLUMNS, Dealing, Label, Rejection, Round
+from curation.rounds.answers import archive, forms, people
+from curation.rounds.answers.forms import FIELDS, LABELS, page_row
+from curation.rounds.answers.interpret import person_of
+from curation.rounds.answers.parsed import LONGEST_TEXT, UnusableError
+from curation.rounds.answers.rows import (
+    file_row,
+    flag_words,
+    seconds_of,
+    text_of,
+    time_of,
+    unread,
 )
-"""Reason codes of answers that their person can correct. The others cannot be corrected by them:
-it is not the answer that is wrong, it is not theirs, or it was not meant to be one."""
-
-NO_ANSWER = frozenset(("skipped", "superseded"))
-"""Reason codes of what is not an answer that was refused: no work, or an earlier version."""
-
-Left = Counter[str]
-"""Why refused answers do not go back, and how many: ``ACCEPTED``, ``UNNEEDED``, ``OTHER``."""
-ACCEPTED = "accepted since"
-UNNEEDED = "no longer needed"
-OTHER = "not correctable"
-
-
-class RefusedAnswer(NamedTuple):
-    """A refused answer to a task, as it came.
-
-    Attributes:
-        task: the task's id.
-        person: the pseudonym of the person who gave it.
-        codes: the reason codes, the first one first; an answer of three labels can have three.
-        details: the sentence of each code.
-        row: its values by column.
-        sent: when it was sent, as a ``Timestamp``; empty if that is not known.
-        updated: when it was changed, as a ``Timestamp``; empty if that is not known.
-        seconds: how long it took; None if that is not known.
-        position: its position in the archive.
-        where: its place in the archive, as rejections name it.
-    """
-
-    task: str
-    person: str
-    codes: tuple[str, ...]
-    details: tuple[str, ...]
-    row: Mapping[str, Any]
-    sent: str
-    updated: str
-    seconds: float | None
-    position: int
-    where: str = ""
-
-
-def to_correct(
-    refused: Iterable[RefusedAnswer],
-    tasks: Sequence[Task],
-    answers: Sequence[Answer],
-    *,
-    complete: Collection[tuple[str, str]],
-    needed: Mapping[str, int],
-    caps: Caps,
-    least: float,
-    out: Collection[str],
-) -> tuple[dict[str, list[RefusedAnswer]], Left]:
-    """The answers that go back, by person; and how many do not, by why.
-
-    If several answers of a person to a task were refused, the last one goes back. For each task, no
-    more people are asked than it needs answers; those who answered first go first.
-
-    Args:
-        refused: the refused answers of a round.
-        tasks: the round's tasks.
-        answers: what became of each answer to them.
-        complete: pairs of task and pseudonym for which nothing is missing in what was accepted.
-        needed: by task id, how many answers are still needed and not on their way.
-        caps: how many answers of a person count.
-        least: the least seconds that an answer takes; 0 is no limit.
-        out: pseudonyms of people whose answers do not count.
-
-    Returns:
-        People's answers in the order of the tasks, and the counts.
-    """
-    by_id = {task.id: task for task in tasks}
-    admitted = {(answer.task, answer.annotator) for answer in answers if answer.code is None}
-    given, on_term = Counter[str](), Counter[tuple[str, str]]()
-    for task_id, person in admitted:
-        given[person] += 1
-        if task_id in by_id:
-            on_term[person, by_id[task_id].term] += 1
-    left: Left = Counter()
-    last: dict[tuple[str, str], RefusedAnswer] = {}
-    for answer in sorted(refused, key=lambda each: (each.sent, each.position)):
-        if not NO_ANSWER.isdisjoint(answer.codes):
-            continue
-        pair = (answer.task, answer.person)
-        task = by_id.get(answer.task)
-        too_fast = answer.seconds is not None and answer.seconds < least
-        can_correct = set(answer.codes) <= set(REPAIRABLE) and not too_fast
-        if not can_correct or answer.person in out or task is None or answer.person in task.writers:
-            left[OTHER] += 1
-        elif pair in complete:
-            left[ACCEPTED] += 1
-        # If a part of an answer is accepted, a correction must be a version of that answer.
-        elif pair not in admitted or _refused_labels(answer) < len(task.shown):
-            last.pop(pair, None)
-            last[pair] = answer
-    room = dict(needed)
-    chosen: dict[str, list[RefusedAnswer]] = {}
-    for (task_id, person), answer in last.items():
-        term = by_id[task_id].term
-        is_new = (task_id, person) not in admitted
-        full = (caps.person and given[person] >= caps.person) or (
-            caps.term and on_term[person, term] >= caps.term
-        )
-        if room.get(task_id, 0) < 1:
-            left[UNNEEDED] += 1
-        elif is_new and full:
-            left[OTHER] += 1
-        else:
-            room[task_id] -= 1
-            given[person] += is_new
-            on_term[person, term] += is_new
-            chosen.setdefault(person, []).append(answer)
-    order = {id: number for number, id in enumerate(by_id)}
-    for theirs in chosen.values():
-        theirs.sort(key=lambda answer: order[answer.task])
-    return dict(sorted(chosen.items())), left
-
-
-def _refused_labels(answer: RefusedAnswer) -> int:
-    """How many labels of an answer were refused; a flag that cannot be read is ``bad_value``."""
-    return sum(code != "bad_value" for code in answer.codes)
-
+from curation.rounds.held import LEDGER, write_ledger
+from curation.rounds.platforms.texts import read_words, shown_texts, task_data
+from curation.rounds.progress import RefusedAnswer
+from curation.rounds.running import check_takes_tables
+from curation.rounds.sheets import Format, csv_table, is_free, private_names, who_gets_which
+from curation.rounds.status import RoundStatus, read_status, to_correct
+from curation.rounds.steps import fold_answers
+from curation.rounds.workbooks import Column, Row, columns, round_workbook, task_row
+from curation.text.times import now
+from curation.work.reporter import QUIET, Reporter
 
 WHAT = "what_to_change"
 KEPT = ("answer_id", "submitted_at", "updated_at", "seconds")
@@ -294,3 +190,197 @@ def _problems(answer: RefusedAnswer, round: Round) -> list[tuple[str, list[str]]
             concerned = [n for n, cell in cells.items() if cell and repr(cell).casefold() in quoted]
         problems.append((code, concerned))
     return problems
+
+
+# --- all sheets of a round ------------------------------------------------------------------------
+
+
+class Sheets(NamedTuple):
+    """What went back to people.
+
+    Attributes:
+        tables: each sheet with its number of answers.
+        who_gets_which: the list of who gets which sheet; None if there are no sheets.
+        left: how many refused answers do not go back, by why.
+    """
+
+    tables: list[tuple[Path, int]]
+    who_gets_which: Path | None
+    left: Counter[str]
+
+
+def write_refused(
+    campaign: Campaign,
+    round: Round,
+    to: Path,
+    *,
+    format: Format = "xlsx",
+    reporter: Reporter = QUIET,
+) -> Sheets:
+    """Write a sheet for each person with refused answers that the person can correct.
+
+    A sheet has the person's own answers, and what to change in each. If it comes back, import it
+    like any other table: a corrected row is a later version of the refused answer, and a row that
+    is unchanged is left out. Answers that were accepted meanwhile and tasks that need no more
+    answers are not in it. The same state gives the same sheets, under the same names.
+
+    Args:
+        campaign: the campaign.
+        round: an open round on a platform that takes tables back.
+        to: the folder to write to.
+        format: workbooks with drop-down lists in the campaign's language, or CSV with canonical
+            names.
+        reporter: where warnings and progress go.
+
+    Raises:
+        CurationError: the campaign's key is not on this machine, or the round is not of this kind
+            or not open.
+    """
+    key = people.read_key(campaign.settings.campaign.id)  # the sheets have people's ids
+    check_takes_tables(campaign, round, "take tables", back=True)
+    fold_answers(campaign, reporter=reporter)
+    status = read_status(campaign, round)
+    answers, ids = _refused(campaign, round, people.pseudonyms(key))
+    complete = _complete(campaign, status)
+    chosen, left = to_correct(campaign, status, answers, complete)
+    if not chosen:
+        _book(campaign, round.name, ())
+        return Sheets([], None, left)
+    texts = shown_texts(campaign, round)
+    consents = _consents(campaign)
+    by_id = {task.id: task for task in status.tasks}
+    wanted = [by_id[answer.task] for theirs in chosen.values() for answer in theirs]
+    data = {row["task_id"]: row for row in task_data(campaign, round, wanted)}
+    contents = []
+    for person, theirs in chosen.items():
+        shown_columns, rows = refused_sheet(
+            theirs,
+            data,
+            round,
+            texts,
+            agreed=consents.get(person, ""),
+            consent=campaign.settings.rounds.consent,
+            plain=format == "csv",
+        )
+        if format == "csv":
+            contents.append(csv_table(shown_columns, rows))
+        else:
+            contents.append(round_workbook(round.kind, texts, shown_columns, rows))
+    keep_out(to, campaign.root, private_names(round.name))
+    names = [ids[person] for person in chosen]
+    tables, index = _write(round.name, to, contents, names, ending=format)
+    _book(campaign, round.name, zip(tables, chosen.items(), strict=True))
+    sizes = [len(theirs) for theirs in chosen.values()]
+    return Sheets(list(zip(tables, sizes, strict=True)), index, left)
+
+
+def _book(
+    campaign: Campaign, round: str, sheets: Iterable[tuple[Path, tuple[str, list[RefusedAnswer]]]]
+) -> None:
+    """Put sheets, with their people and answers, into the ledger in place of all earlier ones."""
+    before = campaign[LEDGER][round]
+    known = {line.table: line for line in before if line.action == "correct"}
+    lines = [line for line in before if line.table not in known]
+    for path, (person, theirs) in sheets:
+        places = {answer.task: answer.where for answer in theirs}
+        about = Dealing(action="correct", table=path.name, holder=person, tasks={}, at=now())
+        line = about.model_copy(update={"tasks": dict.fromkeys(places, 1), "refused": places})
+        old = known.get(path.name)
+        lines.append(old if old and old == line.model_copy(update={"at": old.at}) else line)
+    if tuple(lines) != before:
+        write_ledger(campaign, round, lines)
+
+
+def _refused(
+    campaign: Campaign, round: Round, pseudonym: Callable[[str], str]
+) -> tuple[list[RefusedAnswer], dict[str, str]]:
+    """The refused answers to a round's tasks, and ids of people by pseudonym."""
+    reasons: dict[str, list[Rejection]] = defaultdict(list)
+    folder = campaign.folder("rounds") / round.name
+    for rejection in campaign.rejected[round.name]:
+        reasons[rejection.where].append(rejection)
+    answers, ids = [], dict[str, str]()
+    words = read_words(campaign, round.name)
+    for where, sent in archive.read(folder / "raw"):
+        mine = reasons.get(f"{round.name}/raw/{where}")
+        person = person_of(sent, words)
+        if not mine or person is None or sent.source not in ("forms", "web"):
+            continue
+        row = page_row(sent.payload) if sent.source == "web" else file_row(sent.payload, words)
+        who = pseudonym(person)
+        ids[who] = min(ids.get(who, person), person)
+        answers.append(
+            RefusedAnswer(
+                task=text_of(row, "task_id"),
+                person=who,
+                codes=tuple(rejection.code for rejection in mine),
+                details=tuple(rejection.detail for rejection in mine),
+                row=row,
+                sent=_time(row, "submitted_at"),
+                updated=_time(row, "updated_at"),
+                seconds=_seconds(row),
+                position=sent.position,
+                where=mine[0].where,
+            )
+        )
+    return answers, ids
+
+
+def _time(row: Mapping[str, Any], name: str) -> str:
+    try:
+        return time_of(row, name)
+    except UnusableError:
+        return ""
+
+
+def _seconds(row: Mapping[str, Any]) -> float | None:
+    try:
+        return seconds_of(row)
+    except UnusableError:
+        return None
+
+
+def _complete(campaign: Campaign, status: RoundStatus) -> set[tuple[str, str]]:
+    """Pairs of task and pseudonym for which nothing is missing in what was accepted.
+
+    Of an answer of three labels, one alone may be refused.
+    """
+    accepted = {(a.task, a.annotator) for a in status.answers if a.code is None}
+    path = campaign.folder("rounds") / status.round.name / "labels.jsonl"
+    if status.round.kind != "validation" or not path.exists():
+        return accepted
+    labelled: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for label in read_records(path, Label):
+        labelled[label.item, label.annotator].add(label.association)
+    shown_in = {task.id: (task.item or "", task.shown) for task in status.tasks}
+    return {
+        (task, person)
+        for task, person in accepted
+        if task in shown_in
+        and {text.association for text in shown_in[task][1]} <= labelled[shown_in[task][0], person]
+    }
+
+
+def _consents(campaign: Campaign) -> dict[str, str]:
+    """The version of the consent text to which each person agreed, by pseudonym."""
+    return {each.id: each.consent for each in campaign.people if each.consent}
+
+
+def _write(
+    round: str, to: Path, contents: Sequence[bytes], people: Sequence[str], *, ending: str
+) -> tuple[list[Path], Path]:
+    """Write sheets and the list of who gets which; a file that has another content stays."""
+    sweep_beside(to / round)
+    for start in count(1):
+        numbers = range(start, start + len(contents))
+        paths = [to / f"{round}-refused-{n:03d}.{ending}" for n in numbers]
+        number = f"-{start:03d}" if start > 1 else ""
+        index = to / f"{round}-refused-who-gets-which{number}.csv"
+        files = dict(zip(paths, contents, strict=True))
+        files[index] = who_gets_which([path.name for path in paths], people)
+        if all(is_free(path, content) for path, content in files.items()):
+            break
+    for path, content in files.items():
+        with writing(path, private=True) as file:
+            file.write(content)
+    return paths, index

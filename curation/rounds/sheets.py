@@ -10,18 +10,22 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curation.campaign.datasets import CONSENTS
 from curation.campaign.private import keep_out
+from curation.campaign.settings import caps_of
 from curation.campaign.store import Campaign
 from curation.files import CurationError, read_bytes, read_text, sweep_beside, writing
 from curation.formats.table_words import Words
 from curation.formats.tables import csv_text, listed
 from curation.records import Dealing, Round, Task
-from curation.rounds import pages, round_files, round_status, workbooks
-from curation.rounds.answers import archive, forms
+from curation.rounds import held, workbooks
+from curation.rounds.answers import archive, forms, people
 from curation.rounds.answers.rows import columns_of, file_row, probable, text_of
 from curation.rounds.importing import warn_of_people
-from curation.rounds.round_status import RoundStatus, caps_of
+from curation.rounds.platforms import pages
+from curation.rounds.platforms.opening import erased
+from curation.rounds.platforms.texts import read_words, shown_texts, task_data
 from curation.rounds.running import NewAnswers, check_takes_tables, new_answers
-from curation.rounds.steps import fold_answers
+from curation.rounds.status import RoundStatus, read_status
+from curation.rounds.steps import fold_answers, refusals
 from curation.rounds.workbooks import Column, Row, columns, task_row
 from curation.text.rules import WORK
 from curation.text.times import Order, now
@@ -84,7 +88,7 @@ def write_files(
 ) -> tuple[Exported, list[Dealing]]:
     """Write the files of an export; gives them, and the lines for the round's ledger."""
     language = campaign.settings.campaign.language
-    texts, plain = round_status.shown_texts(campaign, round), layout.format == "csv"
+    texts, plain = shown_texts(campaign, round), layout.format == "csv"
     consent = round.consent if campaign.settings.rounds.consent else ""
     chosen = columns(round.kind, texts, consent=consent, personal=bool(named), plain=plain)
     table = (
@@ -93,7 +97,7 @@ def write_files(
         else partial(workbooks.round_workbook, round.kind, texts)
     )
     tasks = list({task.id: task for share in shares.values() for task, _ in share}.values())
-    data = {row["task_id"]: row for row in round_status.task_data(campaign, round, tasks)}
+    data = {row["task_id"]: row for row in task_data(campaign, round, tasks)}
     sweep_beside(to / round.name)
     contents = [
         table(
@@ -125,7 +129,7 @@ def write_files(
         with writing(index, private=True) as file:
             file.write(text)
         exported = exported._replace(who_gets_which=index)
-    came, at, dealt = round_status.received(status), now(), []
+    came, at, dealt = status.demand.received, now(), []
     for name, content, (person, share) in zip(names, contents, shares.items(), strict=True):
         with writing(to / name, private=bool(person)) as file:  # it has the person's id
             file.write(content)
@@ -150,7 +154,7 @@ def is_free(path: Path, content: bytes) -> bool:
 
 def private_names(round: str) -> list[str]:
     """What git calls the tables and sheets of a round that have people's ids."""
-    tables = [f"{round}-[0-9]*.{ending}" for ending in round_files.ENDINGS]
+    tables = [f"{round}-[0-9]*.{ending}" for ending in held.ENDINGS]
     return [*tables, f"{round}-refused-*", f"{round}-who-gets-which*.csv"]
 
 
@@ -169,7 +173,7 @@ def _names(
     If a first table is ``whole``, that is for anybody, its name has no number.
     A person's id is not used as a file name: it may contain anything, and files get around.
     """
-    endings = "|".join(round_files.ENDINGS)
+    endings = "|".join(held.ENDINGS)
     pattern = re.compile(rf"{re.escape(round)}(?:-(\d{{3,}}))?\.(?:{endings})")
     numbers = [int(match[1] or 1) for name in dealt if (match := pattern.fullmatch(name))]
     first = start = max(numbers, default=0) + 1
@@ -203,7 +207,7 @@ def _in_the_way(path: Path, content: bytes) -> Path | None:
     in the ledger, and the same export writes it again. A file of the other format is in the way,
     since people would take it for the same table.
     """
-    others = (path.with_name(f"{path.stem}.{ending}") for ending in round_files.ENDINGS)
+    others = (path.with_name(f"{path.stem}.{ending}") for ending in held.ENDINGS)
     if not is_free(path, content):
         return path
     return next((other for other in others if other != path and other.exists()), None)
@@ -262,20 +266,20 @@ def export_round(
         )
     check_takes_tables(campaign, round, "be exported")
     fold_answers(campaign, reporter=reporter)
-    status = round_status.read_status(campaign, round)
+    status = read_status(campaign, round)
     named = read_people(campaign, people) if people else {}
     fix = f"use one id for both in {people}, and export again"
     warn_of_people(campaign, named.values(), reporter, fix=fix)
-    lines = [*campaign[round_files.LEDGER][round.name]]
+    lines = [*campaign[held.LEDGER][round.name]]
     out_now = [table for table in status.tables if not table.corrects]
-    taken = round_files.recalls(campaign, out_now, recall, named)
+    taken = held.recalls(campaign, out_now, recall, named)
     if taken:
         lines += taken
-        tables = round_files.read_holdings(campaign, round.name, lines, status.answers, status.void)
+        tables = held.read_holdings(campaign, round.name, lines, status.answers, status.void)
         status = status._replace(tables=tables)
-    waiting = round_status.to_deal(status)
+    waiting = status.demand.to_deal()
     if not waiting:
-        if out := round_files.describe_holdings(status.tables, named):
+        if out := held.describe_holdings(status.tables, named):
             raise CurationError(
                 f"round {round.name} waits for no answer that is not out already: {out}",
                 "import what came back, or use --recall NAME to deal out a holder's tasks again "
@@ -295,7 +299,7 @@ def export_round(
         campaign, round, status, shares, to, lines, named, layout, reporter
     )
     # After the tables: a command that is killed before writes the same tables when it is repeated.
-    round_files.write_ledger(campaign, round.name, [*lines, *dealt])
+    held.write_ledger(campaign, round.name, [*lines, *dealt])
     return exported._replace(recalled=sum(sum(line.tasks.values()) for line in taken))
 
 
@@ -307,7 +311,6 @@ HEADINGS = ("id", "ids", "name", "names", "person", "people", "email", "e-mail")
 def read_people(campaign: Campaign, path: Path) -> dict[str, str]:
     """The ids of people by pseudonym, from a file with one id per line."""
     from curation.formats.rows import is_workbook
-    from curation.rounds import people
     from curation.rounds.answers.rows import column
 
     if path.is_file() and is_workbook(path):
@@ -345,7 +348,6 @@ def _dealt(
     named: Mapping[str, str],
 ) -> dict[str, Share]:
     """Each person's share of the tasks, by pseudonym; ``named`` has their ids."""
-    from curation.rounds import people
     from curation.rounds.allocation import assign
 
     out = people.out(campaign.standing)
@@ -416,8 +418,8 @@ def import_tables(
         tables = sorted(p for p in found if p.name[0] not in ".~" and LIST not in p.name)
     if not tables:
         raise CurationError(f"{file}: no table in it", f"put {', '.join(TABLES)} files there")
-    before, counts = round_files.refusals(campaign), Counter[str]()
-    words, failed = round_files.read_words(campaign, round.name), dict[Path, CurationError]()
+    before, counts = refusals(campaign), Counter[str]()
+    words, failed = read_words(campaign, round.name), dict[Path, CurationError]()
     for path in tables:
         try:
             rows, place = read_answers(path, words, reporter=reporter)
@@ -456,7 +458,7 @@ def _deliver(
             f"versions: {', '.join(sorted(versions))}; the instructions of an export name theirs",
         )
     where, numbers, cells = place or ("the table", (), {})
-    words = round_files.read_words(campaign, round.name)
+    words = read_words(campaign, round.name)
     read = partial(file_row, words=words)
     warning = check_answers(rows, round.kind, where, words, cells)
     unused = unused_columns(rows, where, round.kind, words, cells)
@@ -486,7 +488,7 @@ def _deliver(
         )
     raw, gone = (
         campaign.folder("rounds") / round.name / "raw",
-        round_files.erased(campaign, round.name),
+        erased(campaign, round.name),
     )
     ids = (str(read(row).get("annotator") or "").strip() for row in rows)
     warn_of_people(campaign, ids, reporter)
@@ -509,7 +511,7 @@ def _check_round(campaign: Campaign, round: Round, places: Mapping[str, str]) ->
     own = {task.id for task in campaign.tasks[round.name]}
     if not places or not own.isdisjoint(places):
         return
-    for other in round_files.planned_rounds(campaign):
+    for other in (each.name for each in campaign.rounds):
         for task in campaign.tasks[other]:
             if task.id in places:
                 raise CurationError(

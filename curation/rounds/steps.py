@@ -1,12 +1,17 @@
-"""The steps ``answers`` and ``item_pitfalls``: items, labels and pitfalls from raw answers."""
+"""The steps ``answers`` and ``item_pitfalls``: items, labels and pitfalls from raw answers.
+
+And the files of the raw answers, and whether they are as they came.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from curation.campaign.counted import terms_of
-from curation.campaign.dataset import ANSWERED
+from curation.campaign.dataset import ANSWERED, Dataset
 from curation.campaign.datasets import (
     ANSWERS,
     CHECKS,
@@ -22,22 +27,23 @@ from curation.campaign.datasets import (
     PITFALL_TABLES,
     PLANS,
     REJECTED,
+    STANDING,
     TASKS,
     TERMS,
     TEXTS,
     TYPING,
+    not_in_copy,
 )
-from curation.campaign.manifest import SEGMENTS
-from curation.campaign.settings import FIELDS
+from curation.campaign.manifest import MANIFEST, SEGMENTS, is_inside
+from curation.campaign.settings import FIELDS, caps_of
 from curation.campaign.step import Out, run_steps, step, word_packages
 from curation.campaign.store import Campaign
-from curation.files import count_lines
+from curation.files import CurationError, count_lines, read_json
 from curation.records import KINDS, Correction, Pitfall
-from curation.rounds import people, raw_answers, round_files
-from curation.rounds.answers import archive
+from curation.rounds.answers import archive, people
+from curation.rounds.answers.archive import segments
 from curation.rounds.answers.parsed import Consented, ParsedAnswer
-from curation.rounds.raw_answers import KEY, OUT, RAW
-from curation.rounds.round_status import caps_of
+from curation.rounds.platforms.texts import read_words
 from curation.terms import steps as terms
 from curation.text.rules import WORK, grouped
 from curation.text.wording import amount
@@ -45,6 +51,119 @@ from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.rounds.fold import Folded
+
+
+# --- the raw answers of all rounds ----------------------------------------------------------------
+
+
+def raw_files(campaign: Campaign) -> list[Path]:
+    """Every segment of every round's archive."""
+    folder = campaign.folder("rounds")
+    return [p for name in campaign.round_names() for p in segments(folder / name / "raw")]
+
+
+RAW: Dataset[tuple[Path, ...]] = Dataset(
+    "raw answers", raw_files, lambda campaign: tuple(raw_files(campaign))
+)
+"""The files of the raw answers of all rounds."""
+
+
+def no_answers(campaign: Campaign) -> CurationError | None:
+    """The error of steps that need answers, if the campaign has none, or this copy lacks some."""
+    names = set(campaign.round_names())
+    for labels in sorted(campaign.folder("rounds").glob("*/labels.jsonl")):
+        if labels.parent.name not in names:
+            return not_in_copy(labels.with_name("items.jsonl"))
+    if names:
+        return None
+    return CurationError(
+        f"{campaign.root.resolve()}: there are no answers yet; the terms are selected",
+        "«curation import answers FILE» or «curation import stereoset FILE»",
+    )
+
+
+def raw_is_here(campaign: Campaign) -> bool:
+    """Whether the raw answers are on this machine.
+
+    Raises:
+        CurationError: they are, but some of those that the items and labels were made from are
+            missing or have changed.
+    """
+    known = campaign[KNOWN_SEGMENTS]
+    if not raw_files(campaign):
+        return False
+    for name, sha in known.items():
+        now = campaign.digest(campaign.root / name)
+        if not now or sha not in ("", now):
+            raise _not_as_they_came(campaign.root / name, "have changed" if now else "are missing")
+    for round in campaign.round_names():
+        folder = campaign.folder("rounds") / round
+        results = (folder / "items.jsonl", folder / "labels.jsonl")
+        if not segments(folder / "raw") and any(p.exists() and p.stat().st_size for p in results):
+            raise _not_as_they_came(folder / "raw", "are missing")
+    return True
+
+
+def _not_as_they_came(path: Path, problem: str) -> CurationError:
+    return CurationError(
+        f"{path}: these raw answers {problem}",
+        "put the file back from a backup, or ask the person who has it for a copy; nothing was "
+        "changed here",
+    )
+
+
+def _read_segments(campaign: Campaign) -> Mapping[str, str]:
+    """The raw answers that the items and labels were made from: each segment's path and sha256.
+
+    The sha256 is "" while a segment is rewritten (``people.erase``).
+
+    Raises:
+        CurationError: neither the manifest nor ``segments.json`` can be read.
+    """
+    run = campaign.manifest(campaign.folder("rounds")).steps.get("answers")
+    known = {n: sha for n, sha in run.inputs.items() if "/raw/" in n} if run else {}
+    path = campaign.folder("rounds") / SEGMENTS
+    try:
+        kept = read_json(path) if path.exists() else {}
+    except CurationError:
+        kept = None
+    if isinstance(kept, dict) and all(
+        isinstance(sha, str) and "/raw/" in name and is_inside(name) for name, sha in kept.items()
+    ):
+        return MappingProxyType(known | kept)
+    if run is None:  # otherwise the step answers writes the file again
+        raise CurationError(
+            f"{path}: is damaged, and it alone says which raw answers there were",
+            "put the file back from a backup or from version control",
+        )
+    return MappingProxyType(known)
+
+
+KNOWN_SEGMENTS: Dataset[Mapping[str, str]] = Dataset(
+    "segments",
+    lambda campaign: [campaign.folder("rounds") / name for name in (MANIFEST, SEGMENTS)],
+    _read_segments,
+)
+"""The raw answers that the items and labels were made from: each segment's path and sha256."""
+
+
+OUT: Dataset[Mapping[str, tuple[str, str]]] = Dataset(
+    "people who are out",
+    STANDING.files,
+    lambda campaign: MappingProxyType(people.out(campaign.standing)),
+    by_value=True,
+)
+"""By pseudonym of people whose answers do not count, the reason code and the reason."""
+KEY = Dataset(
+    "key",
+    lambda campaign: [people.key_path(campaign.settings.campaign.id)],
+    lambda campaign: people.read_key(campaign.settings.campaign.id),
+    by_value=True,
+)
+"""The campaign's key, which makes pseudonyms; it is not in the campaign's folder."""
+
+
+# --- the steps ------------------------------------------------------------------------------------
 
 
 @step(
@@ -56,7 +175,7 @@ if TYPE_CHECKING:
     as_it_is=(OWN_WORDS, *PITFALL_TABLES, ANSWERED),
     settings=("campaign.language", "rounds.form"),
     packages=word_packages,
-    applies=raw_answers.raw_is_here,
+    applies=raw_is_here,
 )
 def item_pitfalls(campaign: Campaign, out: Out) -> dict[str, int]:
     """Check the form and the words of every item that was let in."""
@@ -104,8 +223,8 @@ def describe_pitfalls(pitfalls: Sequence[Pitfall], round: str, items: int) -> st
     reads=(TERMS,),
     as_it_is=(RAW, TASKS, TEXTS, PLANS, ANSWERED, CONSENTS, OUT, CORRECTIONS, KEY, META_TEXT),
     settings=("campaign.language", "domains.names", "rounds.letting_in", "rounds.caps"),
-    blocked=raw_answers.no_answers,
-    applies=raw_answers.raw_is_here,
+    blocked=no_answers,
+    applies=raw_is_here,
     lasting=True,
 )
 def answers(campaign: Campaign, out: Out) -> dict[str, int]:
@@ -180,7 +299,7 @@ def folded_answers(
                 round=round,
                 tasks=tasks,
                 kind=kind,
-                words=round_files.read_words(campaign, round),
+                words=read_words(campaign, round),
             )
             for where, event in archive.read(campaign.folder("rounds") / round / "raw"):
                 place = f"{round}/raw/{where}"
@@ -218,5 +337,26 @@ def fold_answers(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
     Call it only under the campaign's lock.
     """
     if campaign.round_names():
-        last = item_pitfalls if raw_answers.raw_files(campaign) else terms.select
+        last = item_pitfalls if raw_files(campaign) else terms.select
         run_steps(campaign, last, reporter=reporter)
+
+
+Refusals = Counter[tuple[str, str]]
+"""Refused answers, counted by reason code and place in the archive."""
+
+
+def refusals(campaign: Campaign) -> Refusals:
+    """All refused answers of all rounds: an answer to one round can change those of another.
+
+    The detail of a rejection is not part of it: its words differ between versions.
+    """
+    return Counter(
+        (rejection.code, rejection.where)
+        for path in campaign.folder("rounds").glob("*/rejected.jsonl")
+        for rejection in campaign.rejected[path.parent.name]
+    )
+
+
+def new_refusals(campaign: Campaign, before: Refusals) -> Counter[str]:
+    """By reason code, how many answers were refused since ``refusals`` gave ``before``."""
+    return Counter(code for code, _ in (refusals(campaign) - before).elements())

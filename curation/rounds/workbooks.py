@@ -18,8 +18,8 @@ from curation.files import CurationError
 from curation.formats.table_words import FORM, OTHER, YES, Sections, Space, offered
 from curation.formats.tables import restored
 from curation.records import FLAGS, KINDS, RoundKind
-from curation.rounds import pages
 from curation.rounds.answers.forms import FIELDS
+from curation.rounds.platforms import pages
 
 if TYPE_CHECKING:
     from openpyxl.worksheet.dimensions import RowDimension

@@ -1,4 +1,4 @@
-"""How messages show things: counts with their nouns, the first of many texts, texts of strangers.
+"""How messages show things: counts with nouns, money, the first of many texts, texts of strangers.
 
 Addresses are shown without their secrets, and control characters as escapes.
 """
@@ -7,6 +7,9 @@ import base64
 import difflib
 import re
 from collections.abc import Iterable
+from decimal import Decimal
+
+CENTS = Decimal("0.01")
 
 
 def amount(n: int, noun: str, plural: str = "") -> str:
@@ -143,3 +146,22 @@ def login_secrets(name: str, password: str) -> tuple[str, ...]:
     if not password:
         return ()
     return password, base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+def earned(pay: float, answers: int) -> Decimal:
+    """The pay for some answers, exact: the pay of one answer is the decimal that was written.
+
+    >>> str(earned(0.1, 3)), str(earned(1e-05, 2))
+    ('0.3', '0.00002')
+    """
+    return Decimal(format(Decimal(repr(float(pay))), "f")) * answers
+
+
+def money(sum_: Decimal) -> str:
+    """An amount of money, with at least two decimals and no more than it needs.
+
+    >>> money(Decimal("1.2")), money(Decimal("0.3750")), money(Decimal("1E+3"))
+    ('1.20', '0.375', '1000.00')
+    """
+    rounded = sum_.quantize(CENTS) if sum_ == round(sum_, 2) else sum_.normalize()
+    return format(rounded, "f")

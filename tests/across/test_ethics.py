@@ -12,7 +12,7 @@ from curation.across.ethics import Sheet, ethics_sheet
 from curation.campaign.settings import Settings, settings_text
 from curation.campaign.store import Campaign, create_campaign, open_campaign
 from curation.files import CurationError
-from curation.rounds.people import key_path
+from curation.rounds.answers.people import key_path
 from support.desk import STUDY, Desk, read_csv
 from support.labelled import written
 

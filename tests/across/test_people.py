@@ -18,8 +18,8 @@ from curation.across.serving import opened_store
 from curation.campaign.store import open_campaign
 from curation.files import read_json
 from curation.records import FLAGS, Answer, Item, Label, Person, Rejection, Task
-from curation.rounds import pages
-from curation.rounds.people import pseudonyms, read_key
+from curation.rounds.answers.people import pseudonyms, read_key
+from curation.rounds.platforms import pages
 from curation.rounds.platforms.web.store import Store
 from curation.text.rules import stable_id
 from support.commands import set_to

@@ -16,7 +16,7 @@ from curation.files import read_records
 from curation.formats.rows import read_rows
 from curation.formats.table_words import shipped_texts
 from curation.records import Event, Flag, Item, Label, Person, Rejection, Review, Term
-from curation.rounds import people
+from curation.rounds.answers import people
 from curation.rounds.answers.rows import columns_of, seconds_of
 from curation.text.item_form import read_blank
 from curation.text.times import read_time

@@ -8,7 +8,7 @@ import pytest
 from curation.campaign.settings import Settings, read_settings, write_setting
 from curation.files import CurationError
 from curation.formats.toml_files import with_setting
-from curation.rounds.pages import read_own
+from curation.rounds.platforms.pages import read_own
 from support.expected import fails
 
 HEAD = '[campaign]\nid = "c-1234"\n'  # what a test adds begins at line 3

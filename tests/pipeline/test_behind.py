@@ -33,7 +33,7 @@ def test_a_step_touches_what_its_datasets_are_made_of(finished: Path, name: str)
 
 
 ASKS = {
-    "the time": "curation.decisions.steps.round_files.now()",
+    "the time": "curation.rounds.status.now()",
     "the network": "socket.create_connection(('127.0.0.1', 9))",
     "the environment": "os.environ.get('CURATION_CACHE')",
 }

@@ -9,9 +9,9 @@ import pytest
 from curation.campaign.step import delete_files
 from curation.campaign.store import Campaign
 from curation.records import Task
-from curation.rounds import raw_answers as read
-from curation.rounds import round_files
+from curation.rounds import steps as read
 from curation.rounds.platforms.label_studio import local
+from curation.rounds.status import read_asked
 from curation.scores.runs import read_runs
 from curation.status import UNFINISHED, score_runs
 from curation.terms.fetching import facts_files, facts_origins
@@ -60,7 +60,7 @@ def test_answers_that_were_asked_for(campaign: Campaign, answers: Any) -> None:
     tasks = [Task(id=f"t-{n}", term="x", domain="d", target="t", wanted=1) for n in range(2)]
     write(campaign.folder("rounds") / "r" / "asked.json", {"t-0": 1, "t-1": answers})
     with fails("asked.json, task 't-1': "):
-        round_files.read_asked(campaign, "r", tasks)
+        read_asked(campaign, "r", tasks)
 
 
 @pytest.mark.parametrize("name", ["", "x", "../raw/x", "/raw/x"])

@@ -14,7 +14,7 @@ from typing import Any
 from curation.campaign.store import open_campaign
 from curation.files import read_records
 from curation.records import Cat, Item
-from curation.rounds import round_files
+from curation.rounds.platforms.opening import write_round
 from curation.rounds.platforms.web import arrivals
 from curation.rounds.platforms.web.store import Given, Store
 from curation.scores.run_folder import cats_digest
@@ -442,7 +442,7 @@ def test_opening_that_was_interrupted(forked: Any, tmp_path: Path) -> None:
     desk.open("intrasentence", "w")
     opened = open_campaign(desk.root)
     round = opened.round("w").model_copy(update={"state": "planned"})
-    round_files.write_round(opened, round)
+    write_round(opened, round)
     campaign.at("opening a round was interrupted")
     desk.does(*campaign.line().split("curation ")[1].split())
     campaign.at("nobody has the tables")

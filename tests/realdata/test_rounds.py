@@ -13,7 +13,8 @@ import pytest
 from curation.checks.content import gist, meta_patterns, meta_text, near
 from curation.formats.table_words import read_label
 from curation.records import VALUES, Value
-from curation.rounds.plan import further, sample
+from curation.rounds.planning import sample
+from curation.rounds.progress import further
 from curation.text.item_form import filler
 from curation.text.rules import Votes, decide, same_text
 from support.realdata import REAL, RELIGION, TEST, needs

@@ -14,7 +14,7 @@ from curation.pipeline import bring_up_to_date
 from curation.records import Cat
 from curation.release import quality, statement, versions
 from curation.release.steps import build_release
-from curation.rounds import licences
+from curation.rounds.platforms.texts import agreed, other_licences
 from curation.scores.flags import FLAGS
 from curation.scores.runs import Run, found_runs
 from curation.work.reporter import QUIET, Quiet
@@ -441,7 +441,7 @@ def test_each_licence_is_named_with_its_rounds(built: Desk) -> None:
     people.write_text(people.read_text("utf-8").replace('"consent":"', '"consent":"of-paper-'))
     built.set(version="0.2.0")
     answered = [("p-1", "v"), ("p-2", "v"), ("p-3", "w"), ("published", "main")]
-    found = licences.agreed(built.campaign, answered)
+    found = agreed(built.campaign, answered)
     found = [(one.licence, len(one.people), one.rounds) for one in found]
     assert found == [("CC0", 2, {"v"}), ("CC BY-SA 4.0", 1, {"w"})]
 
@@ -456,7 +456,7 @@ def test_another_licence_is_said_before_people_agree_to_it(built: Desk) -> None:
 @pytest.mark.parametrize("name", ["cc-by-sa-4.0", "CC  BY–SA 4.0 ", "Cc by sa 4.0"])
 def test_spaces_hyphens_and_case_make_no_other_licence(built: Desk, name: str) -> None:
     built.set(licence=name)
-    assert licences.others(built.campaign, [("p-1", "v")], QUIET) == {}
+    assert other_licences(built.campaign, [("p-1", "v")], QUIET) == {}
 
 
 def test_a_consent_without_a_licence_is_not_compared(built: Desk) -> None:
@@ -465,10 +465,10 @@ def test_a_consent_without_a_licence_is_not_compared(built: Desk) -> None:
     texts["consent"]["lines"] = ["You take part."]
     path.write_text(json.dumps(texts), "utf-8")
     with pytest.warns(UserWarning, match="round v: the consent text does not name the licence"):
-        assert licences.others(built.campaign, [("p-1", "v")], QUIET) == {}
+        assert other_licences(built.campaign, [("p-1", "v")], QUIET) == {}
     path.write_text("[1]", "utf-8")
     with fails("texts.json: not a JSON object"):
-        licences.agreed(built.campaign, [])
+        agreed(built.campaign, [])
 
 
 # --- a renamed term -------------------------------------------------------------------------------

@@ -17,9 +17,9 @@ from curation.rounds.answers import interpret as reading
 from curation.rounds.answers.archive import Sent, deliver
 from curation.rounds.answers.interpret import interpret, named
 from curation.rounds.answers.parsed import ParsedAnswer
+from curation.rounds.answers.people import pseudonyms
 from curation.rounds.fold import Folded, fold
 from curation.rounds.gate import Rules, lines
-from curation.rounds.people import pseudonyms
 from support import answers
 from support.answers import Row, Source
 from support.expected import fails

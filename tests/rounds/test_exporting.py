@@ -17,7 +17,7 @@ from curation.files import read_records
 from curation.formats.rows import read_rows
 from curation.records import Dealing, Flag
 from curation.rounds.answers.archive import Sent
-from curation.rounds.round_files import read_words
+from curation.rounds.platforms.texts import read_words
 from curation.rounds.running import close_round, top_up_round
 from support.desk import STUDY
 from support.expected import fails

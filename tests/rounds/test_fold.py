@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from curation.reasons import REASONS
 from curation.records import Correction
-from curation.rounds import people
+from curation.rounds.answers import people
 from curation.rounds.answers.interpret import labels as published_labels
 from curation.rounds.answers.parsed import ParsedAnswer, Written
 from curation.rounds.fold import Folded, fold

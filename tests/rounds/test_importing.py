@@ -13,7 +13,7 @@ from curation.formats.table_words import shipped_words
 from curation.records import Rejection
 from curation.rounds.answers.archive import Sent
 from curation.rounds.importing import import_answers, import_stereoset
-from curation.rounds.running import _append
+from curation.rounds.reviews import _append
 from curation.rounds.sheets import read_answers
 from curation.terms.steps import EDITS
 from support.books import book

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.records import GOLDS, VALUES, Gold, Value
-from curation.rounds.plan import further, sample
+from curation.rounds.planning import sample
+from curation.rounds.progress import further
 from curation.text.rules import Outcome, Votes, decide
 
 RULES = [(3, 5), (4, 5), (2, 3)]

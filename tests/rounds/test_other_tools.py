@@ -16,8 +16,8 @@ from curation.pipeline import bring_up_to_date
 from curation.records import Decision, Person
 from curation.released.folder import read_version
 from curation.rounds.importing import import_answers, import_stereoset
+from curation.rounds.quality import read_groups
 from curation.rounds.sheets import import_tables
-from curation.rounds.work_quality import read_groups
 from support import catsets
 from support.books import book
 from support.commands import set_to

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from curation.files import shipped
 from curation.formats import table_words
 from curation.records import FLAGS, GOLDS, ROUND_KINDS, RoundKind, Shown, Task
-from curation.rounds import pages
 from curation.rounds.answers.forms import FIELDS
+from curation.rounds.platforms import pages
 from support.expected import fails
 
 SHIPPED = shipped("annotation_configs", "text")
@@ -25,7 +25,7 @@ ENGLISH = tomllib.loads((SHIPPED / "en.toml").read_text("utf-8"))
 ENGLISH_TEXTS = pages.texts("en", None)
 STUDY = {"institution": "the Academy", "ethics": "board 7", "contact": "a@b.example"}
 PAY = ("0.40", "EUR")
-WEB = Path(pages.__file__).parent / "platforms" / "web"
+WEB = Path(pages.__file__).parent / "web"
 SEEN = {"value", "hint", "placeholder", "requiredMessage", "title"}  # attributes that people read
 
 

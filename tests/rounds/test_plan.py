@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.records import GOLDS, KINDS, Association, Item, Kind, Task, Term
-from curation.rounds.people import sealed
-from curation.rounds.plan import review, validation, writing
+from curation.rounds.answers.people import sealed
+from curation.rounds.planning import review_tasks, validation_tasks, writing_tasks
 
 SEAL = sealed(b"k" * 32)
 
@@ -31,11 +31,11 @@ def plan(items: list[Item], **options: Any) -> Any:
     full = options.get("full", ())
     wanted = {i.id: 5 if i.id in full else 3 for i in items}
     how = {"wanted": wanted, "full": full, "seed": 1, "round": "v", "sealed": SEAL, **options}
-    return validation(items, {"term-1": term(1)}, **how)
+    return validation_tasks(items, {"term-1": term(1)}, **how)
 
 
 def written(terms: list[Term], kind: Kind = "intrasentence", items: int = 1) -> list[Task]:
-    return writing(terms, round="w", kind=kind, items=items, seed=1, sealed=SEAL)
+    return writing_tasks(terms, round="w", kind=kind, items=items, seed=1, sealed=SEAL)
 
 
 def test_every_term_gets_as_many_tasks_as_items_are_wanted_and_never_two_in_a_row() -> None:
@@ -94,10 +94,10 @@ def test_reviewers_may_merge_into_what_is_near() -> None:
         term(4, "Laos", family="Laos"), term(5, "Laotian", family="Laos"),
     ]  # fmt: skip
     options: dict[str, Any] = {"round": "r", "reviewers": 3, "seed": 1, "sealed": SEAL}
-    tasks = {t.term: t for t in review(terms, among=terms, **options)}
+    tasks = {t.term: t for t in review_tasks(terms, among=terms, **options)}
     assert tasks["term-1"].choices[0] == "term-2"
     assert tasks["term-4"].choices[0] == "term-5"
     assert all(t.id not in t.choices and t.term not in t.choices for t in tasks.values())
     assert tasks["term-3"].wanted == 3
-    (alone,) = review(terms[:1], among=terms, **options)
+    (alone,) = review_tasks(terms[:1], among=terms, **options)
     assert alone.choices == tasks["term-1"].choices

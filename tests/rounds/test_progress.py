@@ -3,7 +3,8 @@
 from typing import Any
 
 from curation.records import Answer, Round, Task
-from curation.rounds.progress import Progress, lacking, progress, received, to_ask
+from curation.rounds.platforms.interface import Demand, Progress
+from curation.rounds.progress import lacking, progress, received
 
 NOW = "2026-03-11T00:00:00.000Z"
 UNLIKE = (1, 1, 0, 0)  # one label was refused: one more cannot make three of a kind
@@ -41,6 +42,10 @@ def test_needed_labels_stop_where_the_item_is_decided() -> None:
     lack = lacking(round_of(labels="needed"), tasks, [], votes=votes, needed=3, of=5)
     # 3 is of the sample: it gets all five, though it is decided.
     assert lack == {"t-1": 0, "t-2": 2, "t-3": 2}
+
+
+def to_ask(lack: dict[str, int], asked: dict[str, int], got: dict[str, int]) -> dict[str, int]:
+    return Demand([], asked, got, lack, void=set()).to_ask()
 
 
 def test_a_refused_item_is_written_again() -> None:

@@ -8,11 +8,18 @@ import pytest
 from curation.formats.table_words import languages, round_words, shipped_texts
 from curation.reasons import REASONS
 from curation.records import Answer, Round, Shown, Task
-from curation.rounds import pages
 from curation.rounds import refused as module
 from curation.rounds.answers.forms import AS_SENT, digest, is_unchanged
 from curation.rounds.answers.rows import file_row
-from curation.rounds.refused import ACCEPTED, OTHER, REPAIRABLE, UNNEEDED, RefusedAnswer, to_correct
+from curation.rounds.platforms import pages
+from curation.rounds.progress import (
+    ACCEPTED,
+    OTHER,
+    REPAIRABLE,
+    UNNEEDED,
+    RefusedAnswer,
+    to_correct,
+)
 from curation.text.rules import Caps
 
 TASKS = [

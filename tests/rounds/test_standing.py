@@ -1,7 +1,7 @@
 """Who is out: the last decision holds, and nothing follows a withdrawal."""
 
 from curation.records import Standing
-from curation.rounds.people import erased, out
+from curation.rounds.answers.people import erased, out
 
 
 def line(action: str, person: str = "p-1", reason: str = "why") -> Standing:

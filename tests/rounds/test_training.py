@@ -6,7 +6,7 @@ import pytest
 
 from curation.files import shipped
 from curation.records import GOLDS, KINDS, ROUND_KINDS, RoundKind
-from curation.rounds.training import COLUMNS, DECISIONS, TrainingExample, read_training
+from curation.rounds.platforms.pages import COLUMNS, DECISIONS, TrainingExample, read_training
 from support.expected import fails
 
 LANGUAGES = sorted(path.stem for path in shipped("data", "training").glob("*.csv"))

@@ -9,8 +9,8 @@ import pytest
 from curation.files import shipped
 from curation.formats.table_words import languages, read_shipped
 from curation.models.chat import read_prompts
-from curation.rounds import pages
-from curation.rounds.translating import skeleton
+from curation.rounds.platforms import pages
+from curation.rounds.platforms.texts import skeleton
 from support.expected import fails
 
 ENGLISH = {**read_shipped("text", "en"), **read_shipped("tables", "en")}

@@ -15,9 +15,9 @@ from openpyxl.worksheet.worksheet import Worksheet
 from curation.formats.rows import read_rows
 from curation.formats.table_words import key, round_words, shipped_texts
 from curation.records import FLAGS, ROUND_KINDS, RoundKind, Shown, Task
-from curation.rounds import pages
 from curation.rounds.answers.forms import ACTIONS, FIELDS
 from curation.rounds.answers.rows import columns_of, file_row
+from curation.rounds.platforms import pages
 from curation.rounds.workbooks import (
     LONGEST,
     Column,

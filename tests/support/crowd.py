@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from curation.rounds.people import pseudonyms
+from curation.rounds.answers.people import pseudonyms
 from curation.rounds.platforms.web.store import Store
 from support import web
 from support.label_studio import free_port
@@ -32,7 +32,7 @@ ROUND = "validation-1"
 SERVER = """
 import sys
 from pathlib import Path
-from curation.rounds.people import pseudonyms
+from curation.rounds.answers.people import pseudonyms
 from curation.rounds.platforms.web import server
 from curation.rounds.platforms.web.forms import Services
 folder = Path(sys.argv[1])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from curation.campaign.store import open_campaign
-from curation.rounds import people
+from curation.rounds.answers import people
 from curation.rounds.platforms.web.rounds import WebTask
 from curation.rounds.platforms.web.store import Given, Person, Store
 from support.desk import Desk, word

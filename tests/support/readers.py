@@ -26,14 +26,14 @@ from curation.models.train.corpus import read_corpus
 from curation.models.train.reviews import read_reviews
 from curation.records import ROUND_KINDS, Reply, Task
 from curation.release.texts import questions as statement_file
-from curation.rounds import pages
 from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import interpret
 from curation.rounds.answers.rows import columns_of, file_row
+from curation.rounds.platforms import pages
 from curation.rounds.platforms.label_studio import local, platform
 from curation.rounds.platforms.label_studio.client import pull_answers
 from curation.rounds.platforms.label_studio.connection import Connection
-from curation.rounds.training import read_training
+from curation.rounds.platforms.pages import read_training
 from curation.rounds.workbooks import Row, columns, round_workbook
 from curation.scores import asking
 from curation.scores.answers import compare

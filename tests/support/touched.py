@@ -20,7 +20,7 @@ from curation.campaign.store import Campaign, open_campaign
 from curation.cli import COMMANDS, module_of
 from curation.files import CurationError
 from curation.pipeline import PRIVATE_PAGES, STEPS
-from curation.rounds.people import KEYS
+from curation.rounds.answers.people import KEYS
 from curation.text import times
 from curation.work.reporter import QUIET
 from support.commands import ROOT

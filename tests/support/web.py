@@ -11,8 +11,8 @@ from typing import Any
 import requests
 
 from curation.records import ROUND_KINDS, RoundKind, Shown, Task
-from curation.rounds import pages
-from curation.rounds.people import pseudonyms
+from curation.rounds.answers.people import pseudonyms
+from curation.rounds.platforms import pages
 from curation.rounds.platforms.web import server
 from curation.rounds.platforms.web.forms import Services
 from curation.rounds.platforms.web.rounds import Example, Plan, WebTask

@@ -1,1 +1,1 @@
-"""Raw answers: their archive, and what each of them says."""
+"""Raw answers: their archive, who gave them, and what each of them says."""

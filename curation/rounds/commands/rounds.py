@@ -1,24 +1,28 @@
 """``curation rounds``: open a round of people's work, see its progress, pull, top up, close."""
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from curation.campaign.settings import describe_people
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import CurationError
-from curation.records import Fields, Round
-from curation.rounds import round_files, round_status, running
-from curation.rounds.commands.entrance import say_entrance
+from curation.formats.tables import csv_text
+from curation.records import GOLDS, Fields, Round
+from curation.rounds import running
+from curation.rounds import status as round_status
 from curation.rounds.commands.importing import show_refused
-from curation.rounds.refused import REPAIRABLE
-from curation.rounds.round_status import RoundStatus, open_platform
+from curation.rounds.held import describe_holdings
+from curation.rounds.platforms.interface import Published
+from curation.rounds.platforms.opening import open_platform
+from curation.rounds.progress import REPAIRABLE
 from curation.rounds.running import NewAnswers
+from curation.rounds.status import RoundStatus
 from curation.rounds.steps import describe_pitfalls
-from curation.rounds.work_quality import about_marked
 from curation.terminal import console
 from curation.terminal.options import (
     Json,
@@ -28,6 +32,9 @@ from curation.terminal.options import (
 )
 from curation.text.times import now
 from curation.text.wording import amount, some
+
+if TYPE_CHECKING:
+    from curation.rounds.quality import PersonQuality
 
 SHOWN = 5  # items named in a line
 HEADS = (
@@ -64,7 +71,7 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
         console.say(f"{p.round}: {round_status.advice(status, p)}")
         if status.tables and status.round.state == "open":
             for shown in [[each] for each in status.tables] if tables else [status.tables]:
-                console.say(f"  out: {round_files.describe_holdings(shown)}")
+                console.say(f"  out: {describe_holdings(shown)}")
         for flag, ids in round_status.flagged(campaign, status.round).items():
             console.say(
                 f"  flagged {flag} by two or more: {some(ids, SHOWN)}; "
@@ -72,6 +79,10 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
             )
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when[:16].replace('T', ' ')} UTC")
+    from curation.rounds.quality import (
+        about_marked,  # numpy and pandas, which no other command needs
+    )
+
     try:
         if text := about_marked(campaign, [round.name for round in rounds]):
             console.say(text)
@@ -118,7 +129,7 @@ def show_new_answers(
             "nobody in the file has consented, so all answers are refused; if all people agreed on "
             f"their platform, import the file again with --consent {round.consent}"
         )
-    takes_tables = round_status.open_platform(campaign, round).takes_tables
+    takes_tables = open_platform(campaign, round).takes_tables
     if takes_tables and any(code in refused for code in REPAIRABLE):
         console.say(
             f"«curation rounds refused {round.name}» makes sheets in which people can correct them"
@@ -127,6 +138,33 @@ def show_new_answers(
         console.say(line)
     console.say(round_status.advice(status, round_status.progress_of(campaign, status)))
     return {}
+
+
+# --- where people enter a round -------------------------------------------------------------------
+
+SERVE_FIRST = "next: curation rounds serve (nobody can open these links before)"
+
+
+def command_for_links(round: str) -> str:
+    """The command that makes personal links to a round."""
+    return f"curation rounds links {round} --count N"
+
+
+def say_entrance(made: Published) -> None:
+    """Print where people enter a round; a link to sign up is printed whole, with its token."""
+    round = made.round.name
+    if made.sign_up:
+        console.say(f"for annotators: {made.address}")
+        console.say(f"to sign up first: {made.sign_up}")
+    elif made.is_study:
+        console.say(f"for Prolific, as the study's URL: {made.address}")
+    elif made.address:
+        console.say(f"for everybody: {made.address}")
+        console.say(f"for one person each: {command_for_links(round)}")
+    else:
+        console.say(f"people need personal links: {command_for_links(round)}")
+    if made.is_dead:
+        console.say(SERVE_FIRST)
 
 
 def open_(
@@ -227,8 +265,7 @@ def status(
         watch (SECONDS): Pull and show again every SECONDS seconds, until Ctrl-C.
     """
     opened = open_campaign(campaign)
-    names = [round] if round else round_files.planned_rounds(opened)
-    rounds = [opened.round(name) for name in names]
+    rounds = [opened.round(round)] if round else list(opened.rounds)
     if not rounds:
         raise CurationError("no round was opened here", "«curation rounds open KIND» opens one")
     running.refresh_status(opened, reporter=console)
@@ -239,6 +276,7 @@ def status(
     if not watch:
         show_progress(opened, rounds, tables=round is not None)
         return
+    names = [each.name for each in rounds]
     while True:
         for name in names:
             watched = opened.round(name)
@@ -322,7 +360,7 @@ def top_up(
     """
     with locked(campaign) as opened:
         made, errors = _each(
-            round_files.open_rounds(opened, round, only=bool(recall)),
+            running.open_rounds(opened, round, only=bool(recall)),
             lambda each: running.top_up_round(opened, each, recall=recall or (), reporter=console),
         )
     rows = [_show_asked(opened, each, more, as_json=as_json) for each, more in made]
@@ -334,7 +372,7 @@ def _show_asked(
 ) -> Fields:
     """What more was asked for in a round, as plain data; else it is printed."""
     status = round_status.read_status(campaign, chosen)
-    waits = sum(round_status.to_deal(status).values()) if status.exchanges_tables else 0
+    waits = sum(status.demand.to_deal().values()) if status.exchanges_tables else 0
     answers = sum(more.values())
     if as_json:
         summary = {"round": chosen.name, "tasks": len(more), "answers": answers}
@@ -370,7 +408,7 @@ def close(
     """
     with locked(campaign) as opened:
         made, errors = _each(
-            round_files.open_rounds(opened, round),
+            running.open_rounds(opened, round),
             lambda each: running.close_round(opened, each, offline=offline, reporter=console),
         )
     rows = [_show_closed(opened, *closed, as_json=as_json) for _, closed in made]
@@ -393,7 +431,7 @@ def _show_closed(
     if out := status.tables:
         console.warn(
             f"{amount(len(out), 'table is', 'tables are')} still out: "
-            f"{round_files.describe_holdings(out)}. To import what comes back, open the round "
+            f"{describe_holdings(out)}. To import what comes back, open the round "
             f"again: {running.command_to_open(closed)}"
         )
     if added:
@@ -405,3 +443,75 @@ def _show_closed(
     elif opened.neutral_rounds.get(closed.name):
         console.say("next: curation decisions neutral")
     return {}
+
+
+# --- how people work ------------------------------------------------------------------------------
+
+
+def quality(
+    round: Annotated[str | None, typer.Argument()] = None,
+    campaign: Where = Path(),
+    as_csv: Annotated[bool, typer.Option("--csv")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show how each person works: agreement, labels, runs, time, and why to look at their answers.
+
+    A mark is a reason to look at a person's answers, with the figures and items that led to it.
+    Nobody is excluded by it. People who see a target differently differ from others, too: with
+    their groups in 2-rounds/annotators.csv (columns annotator and group), they are compared within
+    their own group. docs/quality.md defines the figures, and says how often the marks are right.
+
+    Options:
+        round (ROUND): The round; default: all rounds.
+        as_csv: Print the table as CSV, unrounded.
+    """
+    from curation.rounds.quality import PersonQuality, about_removed, read_quality, thresholds
+
+    if as_csv and as_json:
+        raise CurationError("--csv and --json cannot be combined", "choose one of them")
+    opened = open_campaign(campaign)
+    running.refresh_status(opened, reporter=console)
+    result = read_quality(opened, round)
+    if as_json:
+        console.say_json(result)
+        return
+    heads = _cells(PersonQuality(""))
+    rows = [_cells(person) for person in result.people]
+    if as_csv:
+        cells = [["" if cell is None else cell for cell in row.values()] for row in rows]
+        sys.stdout.write(csv_text([list(heads), *cells]))
+        return
+    if not rows:
+        console.say("no answer counts yet")
+        return
+    filled = [name for name in heads if any(row[name] not in (None, "") for row in rows)]
+    console.wide_table("People", filled, [[row[name] for name in filled] for row in rows])
+    for person in result.marked:
+        for mark in person.marks:
+            items = f"; see «curation rounds item {' '.join(mark.items)}»" if mark.items else ""
+            means = thresholds()[mark.code]["means"]
+            console.say(f"{person.person}: {mark.code} ({means}): {mark.evidence}{items}")
+    if result.marked:
+        marked = amount(len(result.marked), "person is", "people are")
+        console.say(f"{marked} marked. Look at their answers before you decide; nobody is excluded")
+    else:
+        console.say("nobody is marked")
+    if warning := about_removed(opened):
+        console.warn(warning)
+
+
+PARTS: dict[str, tuple[str, ...]] = {
+    "agreement_ci": ("low", "high"),
+    "group_agreement_ci": ("group_low", "group_high"),
+    "shares": GOLDS,
+}
+
+
+def _cells(person: "PersonQuality") -> dict[str, Any]:
+    """A person's row, by column. The table leaves out columns that nobody has a value in."""
+    cells: dict[str, Any] = {}
+    for name, value in person._asdict().items():
+        names = PARTS.get(name, (name,))
+        values = [value] if name not in PARTS else value or [None] * len(names)
+        cells |= zip(names, values, strict=True)
+    return cells | {"marks": ", ".join(mark.code for mark in person.marks)}

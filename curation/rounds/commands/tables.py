@@ -7,9 +7,12 @@ import typer
 
 from curation.campaign.store import open_campaign
 from curation.files import CurationError
-from curation.rounds import pages, round_files, round_status, sheets
-from curation.rounds.asking_again import write_refused
+from curation.rounds import sheets
 from curation.rounds.commands.rounds import SHOWN, show_new_answers
+from curation.rounds.platforms import pages
+from curation.rounds.platforms import texts as round_texts
+from curation.rounds.refused import write_refused
+from curation.rounds.running import the_round
 from curation.terminal import console
 from curation.terminal.options import Json, RoundArgument, TableFormat, Where, language_code, locked
 from curation.text.times import Order
@@ -33,7 +36,7 @@ def refused(
     The sheets hold people's ids: they are private, and need the campaign's key.
     """
     with locked(campaign) as opened:
-        chosen = round_files.the_round(opened, round)
+        chosen = the_round(opened, round)
         folder = to or opened.root / "tasks"
         sheets = write_refused(opened, chosen, folder, format=format, reporter=console)
     if as_json:
@@ -87,7 +90,7 @@ def export(
         bom: Begin CSV tables with a byte order mark, for spreadsheet programs.
     """
     with locked(campaign) as opened:
-        chosen = round_files.the_round(opened, round)
+        chosen = the_round(opened, round)
         folder = to or opened.root / "tasks"
         exported = sheets.export_round(
             opened,
@@ -189,12 +192,12 @@ def texts(
         to (FILE): Write this file instead.
     """
     opened = open_campaign(campaign)
-    own, path = opened.settings.campaign.language, round_status.own_texts(opened)
-    if to or own != language or not pages.lacking(language, opened[round_status.OWN_TEXTS]).begun:
-        path = round_status.write_skeleton(opened, language, like=like, to=to)
+    own, path = opened.settings.campaign.language, round_texts.own_texts(opened)
+    if to or own != language or not pages.lacking(language, opened[round_texts.OWN_TEXTS]).begun:
+        path = round_texts.write_skeleton(opened, language, like=like, to=to)
         console.say(f"written: {path}; translate it, and fill in [study]")
     if own == language and not to:
-        lacks, made = round_status.preview_texts(opened, opened.root / "tasks")
+        lacks, made = round_texts.preview_texts(opened, opened.root / "tasks")
         names = f": {some(lacks.left, SHOWN)}" if lacks.left else ""
         console.say(f"texts that are left: {len(lacks.left):,} of {lacks.of:,}{names}")
         console.say(f"to look at: {', '.join(opened.relative(page) for page in made)}")

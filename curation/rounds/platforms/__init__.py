@@ -1,1 +1,1 @@
-"""Where annotators work: one module or package for each platform."""
+"""Where annotators work, and what they see there."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from curation.files import CurationError
 from curation.records import Round, Task
 from curation.rounds.platforms.interface import Demand, Platform, Published, PullCounts, TopUp
-from curation.rounds.progress import to_ask
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Files(Platform):
     def top_up(self, demand: Demand) -> TopUp:
         """Count what the next export asks for in addition: what nobody holds."""
         got, held = demand.received, demand.held
-        totals = to_ask(demand.lack, demand.asked, got, held)
+        totals = demand.to_ask()
         more = {
             task: total - max(demand.asked[task], got.get(task, 0) + held.get(task, 0))
             for task, total in totals.items()

@@ -8,14 +8,20 @@ names of platforms: ``docs/architecture.md`` says where.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from curation.campaign.settings import Settings
-from curation.records import Round, Task
+from curation.records import Decision, Flag, Item, Record, Round, Task
 from curation.rounds.answers.archive import Sent
-from curation.rounds.progress import NOTHING
-from curation.rounds.training import TrainingExample
+from curation.rounds.platforms.pages import TrainingExample
 from curation.text.rules import Caps
+from curation.text.wording import amount
+
+if TYPE_CHECKING:
+    from curation.rounds.quality import PersonQuality
+
+NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 class Reporter(Protocol):
@@ -90,6 +96,28 @@ class Demand(NamedTuple):
     lack: Mapping[str, int]
     void: set[str]
     held: Mapping[str, int] = NOTHING
+
+    def to_ask(self) -> dict[str, int]:
+        """By id of tasks that need more answers than were asked for, how many to ask for in all.
+
+        A second call before an answer comes gives the same result, so nothing is asked for twice.
+        """
+        return {
+            id: self.received.get(id, 0) + n
+            for id, n in self.lack.items()
+            if n > max(self._coming(id), self.held.get(id, 0), 0)
+        }
+
+    def to_deal(self) -> dict[str, int]:
+        """By id of tasks that wait for answers which nobody holds, how many; for the next tables.
+
+        These answers were asked for, and the task still lacks them.
+        """
+        waits = {id: min(self._coming(id), n) - self.held.get(id, 0) for id, n in self.lack.items()}
+        return {id: n for id, n in waits.items() if n > 0}
+
+    def _coming(self, id: str) -> int:
+        return self.asked.get(id, 0) - self.received.get(id, 0)
 
 
 class Published(NamedTuple):
@@ -327,3 +355,118 @@ class Platform(Protocol):
     def set_study(self, id: str) -> None:
         """Add a study of this round: submissions of other studies are then refused."""
         return
+
+
+# --- what owners see of their rounds --------------------------------------------------------------
+
+
+class Progress(NamedTuple):
+    """The progress of a round.
+
+    Attributes:
+        round: the round's name.
+        kind: its kind.
+        state: planned, open or closed.
+        tasks: how many tasks it has.
+        void: tasks that no answer can serve any more.
+        done: tasks that lack no answer and are not void.
+        decided: items with enough labels to decide; for other kinds than validation, ``done``.
+        people: people with an answer that counts.
+        answers: answers that came in.
+        refused: how many of these were refused.
+        labels_per_item: labels per item that count; None for other kinds than validation.
+        asked: answers that were asked for in all.
+        remaining: valid answers that tasks still lack.
+        out: answers on their way: people have been asked for them, and they have not come in; and
+            refused ones that people correct.
+        missing: answers that tasks lack and that are not on their way.
+        per_day: answers per day; None before there is a pace.
+        done_at: when the last answer comes in at this pace; None before there is a pace.
+        cost: pay for the answers that came in.
+        cost_in_all: pay for these and for the remaining answers; a closed round gets no more.
+    """
+
+    round: str
+    kind: str
+    state: str
+    tasks: int
+    void: int
+    done: int
+    decided: int
+    people: int
+    answers: int
+    refused: int
+    labels_per_item: float | None
+    asked: int
+    remaining: int
+    out: int
+    missing: int
+    per_day: float | None
+    done_at: str | None
+    cost: float
+    cost_in_all: float
+
+
+class RoundFigures(NamedTuple):
+    """What a round's owner looks at.
+
+    Attributes:
+        progress: its progress.
+        next: what to do next, in a line.
+        refused: by reason code, how many of ``Progress.answers`` were refused; most first.
+        flagged: by flag, the items that at least two people gave it.
+    """
+
+    progress: Progress
+    next: str
+    refused: dict[str, int]
+    flagged: Mapping[str, list[str]]
+
+
+class Overview(NamedTuple):
+    """The rounds of a campaign, by the answers that are folded.
+
+    Attributes:
+        campaign: the campaign's name.
+        currency: the currency of its pay.
+        budget: what all rounds may cost; 0 for no budget.
+        rounds: each round's figures by its name, oldest first.
+        people: by round each person's figures and marks, people with marks first.
+        at: when the files were read, in ISO 8601.
+        problem: why there are no figures of people; empty if there are.
+        is_old: newer ones are being computed.
+    """
+
+    campaign: str
+    currency: str
+    budget: float
+    rounds: dict[str, RoundFigures]
+    people: "dict[str, list[PersonQuality]]"
+    at: str
+    problem: str = ""
+    is_old: bool = False
+
+
+class ItemFacts(Record):
+    """An item with all that people said of it.
+
+    Attributes:
+        item: the item.
+        target: its term's text, and the domain.
+        decision: whether its labels make it a CAT now, with the votes that count.
+        labels: each label: the person, the association's text, and the value.
+        flags: validators' flags.
+        pitfalls: codes of its known pitfalls.
+    """
+
+    item: Item
+    target: str
+    decision: Decision
+    labels: list[tuple[str, str, str]]
+    flags: list[Flag]
+    pitfalls: list[str]
+
+
+def came(waiting: int, round: str) -> str:
+    """How many answers wait to be pulled, and the command for it."""
+    return f"{amount(waiting, 'answer')} came after the last pull: curation rounds pull {round}"

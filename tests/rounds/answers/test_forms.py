@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from curation.records import Answer, Event, Label, Review, RoundKind, Shown, Task
-from curation.rounds import people
+from curation.rounds.answers import people
 from curation.rounds.answers.forms import is_untouched
 from curation.rounds.answers.interpret import interpret, named, person_of
 from curation.rounds.answers.parsed import Given, ParsedAnswer, Refused, Reviewed

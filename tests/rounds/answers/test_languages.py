@@ -7,11 +7,12 @@ import pytest
 
 from curation.formats.table_words import languages, read_shipped, round_words, shipped_words
 from curation.records import Item, RoundKind, Task
-from curation.rounds import pages, people
+from curation.rounds.answers import people
 from curation.rounds.answers.interpret import interpret, named
 from curation.rounds.answers.rows import file_row
 from curation.rounds.fold import Folded, fold
 from curation.rounds.gate import Rules
+from curation.rounds.platforms import pages
 from curation.text.item_form import read_blank, show_blank
 from curation.text.rules import stable_id
 from support.answers import Row, Source, say

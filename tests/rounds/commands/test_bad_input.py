@@ -10,7 +10,6 @@ import pytest
 from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.records import Item
-from curation.rounds.round_files import planned_rounds
 from support.desk import STUDY, Desk, item_row, write_csv
 from support.written import beside
 
@@ -83,7 +82,7 @@ def test_a_value_that_no_round_has_is_named(desk: Desk, field: str, value: Any) 
     content = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**content, field: value}), "utf-8")
     with pytest.raises(CurationError) as caught:
-        planned_rounds(open_campaign(desk.root))
+        _ = open_campaign(desk.root).rounds
     assert caught.value.what.startswith(f"{path}, field '{field}': ")
 
 

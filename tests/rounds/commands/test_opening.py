@@ -14,7 +14,8 @@ from curation.across.serving import opened_store
 from curation.campaign.store import open_campaign
 from curation.files import shipped
 from curation.records import Round
-from curation.rounds import pages, running
+from curation.rounds import running
+from curation.rounds.platforms import pages
 from curation.rounds.platforms.interface import Published
 from support.commands import set_to
 from support.desk import Desk, told

@@ -11,7 +11,7 @@ import pytest
 from curation.campaign.store import open_campaign
 from curation.pipeline import STEPS
 from curation.rounds.answers import archive
-from curation.rounds.people import KEYS, key_path
+from curation.rounds.answers.people import KEYS, key_path
 from support.commands import set_to
 from support.desk import Desk, Row, item_row, read_csv, write_csv
 

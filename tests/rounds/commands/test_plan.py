@@ -10,8 +10,8 @@ from curation.campaign.store import open_campaign
 from curation.decisions.steps import agreement_report
 from curation.files import read_records
 from curation.records import Answer, Decision, Item, Rejection, Task
-from curation.rounds import round_files
-from curation.rounds.people import pseudonyms, read_key
+from curation.rounds.answers.people import pseudonyms, read_key
+from curation.rounds.planning import is_pilot
 from support.commands import set_to
 from support.desk import Desk, label_row, write_csv
 
@@ -93,8 +93,8 @@ def test_pilots_label_items_of_pilots_and_no_other_round_does(desk: Desk) -> Non
 def test_a_round_says_that_it_is_a_pilot(desk: Desk) -> None:
     done = desk.does("rounds", "open", "intersentence", "--name", "pilot-x", *FILES)
     assert "pilot-x is a pilot: its items do not become CATs" in done.err
-    assert round_files.is_pilot("PILOT")
-    assert not round_files.is_pilot("the-pilot")
+    assert is_pilot("PILOT")
+    assert not is_pilot("the-pilot")
 
 
 def test_a_plan_from_the_pilots_own_figures(desk: Desk) -> None:

@@ -14,17 +14,17 @@ from curation.across.serving import overview
 from curation.campaign.private import protect
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import CurationError
-from curation.rounds import work_quality as quality_step
+from curation.rounds import quality as quality_step
+from curation.rounds.answers.people import pseudonyms, read_key
 from curation.rounds.importing import import_answers
-from curation.rounds.people import pseudonyms, read_key
-from curation.rounds.steps import fold_answers
-from curation.rounds.work_quality import (
+from curation.rounds.quality import (
     Quality,
     about_marked,
     about_removed,
     read_groups,
     read_quality,
 )
+from curation.rounds.steps import fold_answers
 from support.validating import Validating
 
 PATTERNS = ("sau", "usa", "aus", "asu", "uas", "sua")
@@ -94,7 +94,7 @@ def test_a_round_whose_answers_are_all_refused(
     forked: Any, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nobody = Quality([], 0, 5)
-    monkeypatch.setattr("curation.rounds.work_quality.read_quality", lambda *_: nobody)
+    monkeypatch.setattr("curation.rounds.quality.read_quality", lambda *_: nobody)
     ran = forked("rounds", "quality", "-c", root)
     assert (ran.code, ran.out) == (0, "no answer counts yet\n")
 

@@ -11,8 +11,8 @@ from openpyxl import load_workbook
 
 from curation.formats.table_words import languages, shipped_texts
 from curation.records import Answer, Flag, Item, Label, Rejection, Review
-from curation.rounds.people import KEYS
-from curation.rounds.refused import REPAIRABLE
+from curation.rounds.answers.people import KEYS
+from curation.rounds.progress import REPAIRABLE
 from support.desk import MEANT, Desk, Row, item_row, label_row, read_csv
 
 pytestmark = pytest.mark.long

@@ -11,7 +11,7 @@ import typer
 from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.rounds import crowd
-from curation.rounds.people import pseudonyms, read_key
+from curation.rounds.answers.people import pseudonyms, read_key
 from curation.rounds.platforms.interface import Platform, Submission
 from support.commands import set_to
 from support.desk import Desk

@@ -11,7 +11,7 @@ import curation
 from curation.campaign.store import Campaign
 from curation.records import Round
 from curation.rounds.platforms.interface import Demand, Platform
-from curation.rounds.round_status import PLATFORMS, open_platform, platform_name
+from curation.rounds.platforms.opening import PLATFORMS, open_platform, platform_name
 from support.expected import fails
 
 ROOT = Path(curation.__file__).parent

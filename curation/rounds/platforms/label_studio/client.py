@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from curation.files import CurationError
-from curation.rounds.pages import apart
 from curation.rounds.platforms.label_studio.connection import (
     PAGE,
     PROJECT,
@@ -27,6 +26,7 @@ from curation.rounds.platforms.label_studio.connection import (
     readable_time,
     task_id,
 )
+from curation.rounds.platforms.pages import apart
 from curation.text.times import now
 
 MOST = 10_000  # projects whose titles have a round's title

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.files import CurationError, dump_json, read_json, writing
 from curation.records import Round, Task
-from curation.rounds import pages
 from curation.rounds.answers import archive
+from curation.rounds.platforms import pages
 from curation.rounds.platforms.interface import (
     Demand,
     Platform,

@@ -26,7 +26,6 @@ from starlette.staticfiles import StaticFiles
 from curation.files import shipped
 from curation.rounds.answers.forms import typing_of
 from curation.rounds.answers.parsed import LONGEST_TEXT
-from curation.rounds.pay import earned, money
 from curation.rounds.platforms.web import arrivals, checks, forms
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.arriving import Arriving
@@ -36,6 +35,7 @@ from curation.rounds.platforms.web.owner import OwnerPages
 from curation.rounds.platforms.web.rounds import Plan, WebTask
 from curation.rounds.platforms.web.site import HERE, Refusal, Safe, Site, Visit, texts_of
 from curation.rounds.platforms.web.store import NOT_YOURS, Given, Person, Store
+from curation.text.wording import earned, money
 
 
 def make_app(store: Store, services: Services) -> Starlette:

@@ -22,19 +22,19 @@ from curation.checks.lists import Lists, lists
 from curation.checks.surface import Finding, ItemTexts
 from curation.formats.table_words import OTHER
 from curation.records import FLAGS, GOLD_COLUMNS, GOLDS, KINDS, Kind, RoundKind
-from curation.rounds import pages
 from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED, neutral_flaw
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import whole_sentence
+from curation.rounds.platforms import pages
+from curation.rounds.platforms.pages import BETWEEN, KEEPS_RULES, values_of
 from curation.rounds.platforms.web.rounds import Plan, WebTask
-from curation.rounds.platforms.web.store import Past, Plan, Store, WebTask
-from curation.rounds.training import BETWEEN, KEEPS_RULES, values_of
+from curation.rounds.platforms.web.store import Past, Store
 from curation.text.item_form import BLANK, fill, flaws, read_blank
 from curation.text.rules import WORK, nfc, same_text
 
 if TYPE_CHECKING:
+    from curation.rounds.platforms.interface import ItemFacts, Overview
     from curation.rounds.platforms.web.prolific import Prolific
-    from curation.rounds.progress import ItemFacts, Overview
 
 REASONS = ("unknown", "not_a_group", "insult", "too_general", "wrong_word", "other_reason")
 SKIPS = ("none", "upset", "unknown", "unclear", "other")

@@ -17,13 +17,14 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from curation.files import CurationError
+from curation.formats.toml_files import shipped_table
 from curation.reasons import REASONS
 from curation.records import VALUES, Fields
+from curation.rounds.platforms.interface import Overview, Progress, came
 from curation.rounds.platforms.web import arrivals
 from curation.rounds.platforms.web.platform import address, entry
 from curation.rounds.platforms.web.rounds import HOUR, Live
 from curation.rounds.platforms.web.site import OWNER, Refusal, Site, Visit
-from curation.rounds.progress import Overview, Progress, came
 from curation.text.times import moment
 from curation.text.wording import amount
 
@@ -313,9 +314,7 @@ def meanings(people: Sequence["PersonQuality"]) -> Mapping[str, Fields]:
     """By mark what it means; empty if nobody has one."""
     if not any(each.marks for each in people):
         return {}
-    from curation.rounds.quality import thresholds  # it needs numpy, which the server else does not
-
-    return thresholds()
+    return shipped_table("rounds", "marks.toml")
 
 
 def age(at: str, now: float) -> str:

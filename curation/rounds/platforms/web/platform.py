@@ -12,8 +12,8 @@ import msgspec
 
 from curation.files import CurationError, read_text, writing
 from curation.records import Round, Task
-from curation.rounds import pages
 from curation.rounds.answers import archive
+from curation.rounds.platforms import pages
 from curation.rounds.platforms.interface import (
     WAITS,
     Attendance,

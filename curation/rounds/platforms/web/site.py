@@ -23,7 +23,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from curation.records import KINDS
-from curation.rounds import pages
+from curation.rounds.platforms import pages
 from curation.rounds.platforms.web import forms
 from curation.rounds.platforms.web.database import NoSpaceError
 from curation.rounds.platforms.web.forms import Form, Services

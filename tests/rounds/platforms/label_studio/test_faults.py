@@ -268,13 +268,13 @@ def kill_at(what: str) -> Callable[[], None]:
     """Make an opening die just before or after a call."""
 
     def prepare() -> None:
-        from curation.rounds import round_files
+        from curation.rounds.platforms import opening
         from curation.rounds.platforms.label_studio.client import LabelStudio
 
         def die(*_: Any, **__: Any) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
-        write = round_files.write_round
+        write = opening.write_round
         if what != "make_project":
             setattr(LabelStudio, what, die)
         else:  # the project is made, and nothing here knows of it
@@ -282,7 +282,7 @@ def kill_at(what: str) -> Callable[[], None]:
             def told(campaign: Any, round: Any) -> None:
                 die() if round.project is not None else write(campaign, round)
 
-            round_files.write_round = told  # type: ignore[assignment]
+            opening.write_round = told  # type: ignore[assignment]
 
     return prepare
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from curation.records import GOLDS, ROUND_KINDS, RoundKind, Shown, Task
-from curation.rounds import pages
+from curation.rounds.platforms import pages
 from curation.rounds.platforms.label_studio.client import LabelStudio
 from support.label_studio import FIELD, INSTRUCTIONS, SUBMIT, Form, browser_of, invite_link
 

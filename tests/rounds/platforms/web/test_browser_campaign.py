@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from curation.records import Decision, Item, Label, Rejection
+from curation.rounds.platforms.pages import values_of
 from curation.rounds.platforms.web import forms
-from curation.rounds.training import values_of
 from support.desk import Desk, word
 from support.pages import pseudonyms
 from support.web import Site

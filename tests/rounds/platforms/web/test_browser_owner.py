@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from curation.rounds.progress import Overview, Progress, RoundFigures
+from curation.rounds.platforms.interface import Overview, Progress, RoundFigures
 from curation.rounds.quality import Mark, PersonQuality
 from support.web import Site, plan, put
 from support.web_tab import Tab, audit

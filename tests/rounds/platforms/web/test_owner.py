@@ -16,12 +16,12 @@ from curation.across import serving
 from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.records import GOLDS, Item
+from curation.rounds.platforms.interface import Overview, Progress, RoundFigures
 from curation.rounds.platforms.web import arrivals
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.owner import bar, over_time
 from curation.rounds.platforms.web.rounds import SESSION
 from curation.rounds.platforms.web.store import Store
-from curation.rounds.progress import Overview, Progress, RoundFigures
 from support.desk import Desk
 from support.pages import join, labelled, work, written
 from support.web import Site, Someone, plan, put

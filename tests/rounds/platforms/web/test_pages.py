@@ -15,11 +15,11 @@ from markupsafe import escape
 from curation.checks.surface import Finding
 from curation.files import CurationError
 from curation.records import KINDS
-from curation.rounds import pages
+from curation.rounds.platforms import pages
+from curation.rounds.platforms.pages import read_training
 from curation.rounds.platforms.web import database, forms, server
 from curation.rounds.platforms.web import store as store_module
 from curation.rounds.platforms.web.rounds import Example, WebTask
-from curation.rounds.training import read_training
 from curation.text.rules import WORK
 from support import web
 from support.web import Site, Someone, plan, put

@@ -8,9 +8,9 @@ from typing import Any
 from curation.campaign.store import open_campaign
 from curation.records import Answer, Rejection
 from curation.rounds.platforms.interface import Platform
+from curation.rounds.platforms.opening import open_platform
 from curation.rounds.platforms.web import forms
 from curation.rounds.platforms.web.arrivals import Claim
-from curation.rounds.round_status import open_platform
 from support.desk import Desk
 from support.pages import pseudonyms
 from support.prolific import FAULTS, STUDY, Played, entry

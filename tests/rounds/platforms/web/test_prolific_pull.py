@@ -12,10 +12,10 @@ from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.records import Answer, Rejection
 from curation.rounds.platforms.interface import Platform
+from curation.rounds.platforms.opening import open_platform
 from curation.rounds.platforms.web import arrivals, forms
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.store import Person, Store
-from curation.rounds.round_status import open_platform
 from support.desk import Desk
 from support.pages import pseudonyms, reviewed, work
 from support.prolific import FAULTS, STUDY, TOKEN, Played

@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from msgspec.structs import replace
 
 from curation.records import RoundKind
-from curation.rounds import people
+from curation.rounds.answers import people
 from curation.rounds.platforms.web import database
 from curation.rounds.platforms.web import store as module
 from curation.rounds.platforms.web.database import NoSpaceError

@@ -11,11 +11,11 @@ from curation.campaign.private import PRIVATE
 from curation.campaign.store import open_campaign
 from curation.files import read_json
 from curation.records import KINDS, ROUND_KINDS, Answer, FieldTyping, InstructionChecks, Typing
-from curation.rounds import pages
+from curation.rounds.platforms import pages
+from curation.rounds.platforms.opening import counts_typing
 from curation.rounds.platforms.web import checks
 from curation.rounds.platforms.web.rounds import Plan
 from curation.rounds.platforms.web.store import Store
-from curation.rounds.round_status import counts_typing
 from support.commands import set_to
 from support.desk import Desk
 from support.pages import join, labelled, work, written

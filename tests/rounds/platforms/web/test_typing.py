@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from curation.rounds import pages
+from curation.rounds.platforms import pages
 from support import web
 from support.web import Site, plan, put
 from support.web_tab import GAP, SENDS, Tab

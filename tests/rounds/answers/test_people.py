@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from curation.campaign.store import Campaign
-from curation.rounds.people import key_path, make_key, pseudonyms, read_key
+from curation.rounds.answers.people import key_path, make_key, pseudonyms, read_key
 from support.expected import fails
 
 
