@@ -36,7 +36,7 @@ OTHERWISE = {
     ("checks.lexical", "resources.files"): "a list in another package",
     ("models.classifier", "loading.load"): "a function of ours",
     ("measures.steps", "classifier.load"): "a function of ours",
-    ("models.train.loop", "trainer.load"): "a function of ours",
+    ("models.train.loop", "cls.load"): "a function of ours",
     ("models.nsp", "load_file"): "weights, which safetensors opens by their path",
 }
 """Calls that may open a file otherwise, by module, and why."""
