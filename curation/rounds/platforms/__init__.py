@@ -1,1 +1,1 @@
-"""Where annotators work, and what they see there."""
+"""The platforms of rounds: what annotators see, and how tasks and answers travel."""

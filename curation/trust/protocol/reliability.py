@@ -78,7 +78,7 @@ def labels(case: DatasetCase, golds: int) -> Iterator[Found]:
 
     Args:
         case: the dataset.
-        golds: only associations with the first so many of ``GOLDS``; two are the harder choice.
+        golds: only associations with a number below this in ``GOLDS``; 2 is the harder choice.
     """
     data, votes = case.data, case.data.votes
     if votes is None or not votes.sum():
