@@ -258,7 +258,7 @@ def _rounds(step: Steps, folder: Path, answers: Path) -> None:
     for wave in ("wave-1", "wave-2"):
         if wave == "wave-2":
             step("rounds top-up validate-2")
-        step(f"rounds export validate-2 --to {wave}", {wave: [tasks / wave, *csv]})
+        step(f"rounds export validate-2 --to tasks/{wave}", {f"tasks/{wave}": [tasks / wave, *csv]})
         filled = _labelled(tasks, wave, answers / "labels.csv", version)
         step(f"rounds import validate-2 {wave}", {wave: [filled]})
     step("rounds status")
