@@ -1,6 +1,6 @@
 """The code of docs/python.md runs, block after block, and names only functions that exist."""
 
-import importlib
+import pydoc
 import re
 from pathlib import Path
 from typing import Any
@@ -31,12 +31,8 @@ def test_the_pages_code_runs(
 
 
 def is_there(name: str) -> bool:
-    """Whether a function can be imported under this name."""
-    module, _, function = name.rpartition(".")
-    try:
-        return callable(getattr(importlib.import_module(module), function, None))
-    except ModuleNotFoundError:
-        return False
+    """Whether a function, or a method of a class, has this name."""
+    return callable(pydoc.locate(name))
 
 
 def test_functions_in_the_table_exist() -> None:

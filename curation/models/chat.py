@@ -311,7 +311,7 @@ class ChatSpec:
 
 
 class Chat(Protocol):
-    """A chat model that is open: ``client.ChatEndpoint`` or ``local.LocalChat``."""
+    """A chat model that is open: ``chat_endpoint.ChatEndpoint`` or ``chat_local.LocalChat``."""
 
     def ask(self, questions: Sequence[Turns], answered: Answered) -> None:
         """Ask the last turn of each conversation; each reply is passed on as it comes."""

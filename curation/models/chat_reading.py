@@ -557,7 +557,7 @@ def _none(code: NoAnswer, why: str, text: str) -> Reading:
 
 
 def read_letters(body: Mapping[str, Any]) -> Reading:
-    """What the reply of a local model says (``local.LocalChat``).
+    """What the reply of a local model says (``chat_local.LocalChat``).
 
     Args:
         body: ``letters``, the natural log-probability of each letter; ``top``, the likeliest token

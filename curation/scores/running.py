@@ -381,7 +381,7 @@ def _append(job: Job, shard: Shard, done: Done) -> int:
 def conclude(job: Job, cats: Sequence[Cat], *, ties: Ties) -> Fields:
     """Compute ``results_by_split``, and write them to the run's ``results.json``.
 
-    ``of`` says which CATs they are of, as in ``boards.scored_cats``.
+    ``of`` says which CATs they are of, as in ``run_folder.scored_cats``.
 
     Raises:
         CurationError: no CAT has a score for each of its associations.
