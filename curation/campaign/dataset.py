@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from curation.files import CurationError, printable, read_json, read_records, shipped
 from curation.records import Fields, Record
@@ -40,8 +40,13 @@ class Dataset(Generic[T_co]):
     reads: "tuple[AnyDataset, ...]" = ()
     by_value: bool = False
 
-    def __get__(self, campaign: "Campaign", owner: object = None) -> T_co:
-        return campaign[self]
+    @overload
+    def __get__(self, campaign: None, owner: object) -> Self: ...
+    @overload
+    def __get__(self, campaign: "Campaign", owner: object) -> T_co: ...
+    def __get__(self, campaign: "Campaign | None", owner: object) -> Self | T_co:
+        """What a campaign holds; on the class ``Campaign`` the dataset itself."""
+        return self if campaign is None else campaign[self]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +63,13 @@ class RoundDataset(Generic[T_co]):
 
     by_value = False
 
-    def __get__(self, campaign: "Campaign", owner: object = None) -> "OfRounds[T_co]":
-        return campaign[self]
+    @overload
+    def __get__(self, campaign: None, owner: object) -> Self: ...
+    @overload
+    def __get__(self, campaign: "Campaign", owner: object) -> "OfRounds[T_co]": ...
+    def __get__(self, campaign: "Campaign | None", owner: object) -> "Self | OfRounds[T_co]":
+        """What each round of a campaign has; on the class ``Campaign`` the dataset itself."""
+        return self if campaign is None else campaign[self]
 
     @property
     def reads(self) -> "tuple[AnyDataset, ...]":

@@ -1,10 +1,12 @@
 """``campaign.toml`` is validated; a campaign's folder is made once and locked by one command."""
 
+import inspect
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from curation.campaign.datasets import ITEMS
 from curation.campaign.settings import (
     PAPER,
     CampaignSettings,
@@ -255,6 +257,11 @@ def test_rounds_are_those_with_answers(campaign: Campaign) -> None:
         path.touch()
     (campaign.folder("rounds") / "empty" / "raw").mkdir(parents=True)
     assert campaign.round_names() == ["a", "b"]
+
+
+def test_tools_can_look_at_the_class() -> None:
+    assert Campaign.items is ITEMS
+    assert {"items", "tasks"} <= dict(inspect.getmembers(Campaign)).keys()
 
 
 def test_ids_of_campaigns_are_new_and_valid() -> None:
