@@ -15,10 +15,20 @@ from curation.text.words import AFFIXING, UNSPACED, WORD, base
 
 COLUMNS = ("language", "list", "word")
 NAMES = {
-    *("negation", "pronoun_female", "pronoun_male", "gender_domain", "doubled_right"),
+    "negation",
+    "pronoun_female",
+    "pronoun_male",
+    "gender_domain",
+    "doubled_right",
     "function_word",
-    *("a_before", "an_before", "an_either", "violence", "public_figure"),
-    *("profane_not", "name_not", "affix"),
+    "a_before",
+    "an_before",
+    "an_either",
+    "violence",
+    "public_figure",
+    "profane_not",
+    "name_not",
+    "affix",
 }
 _CODE = re.compile(r"\*|[a-z]{2,3}(?:-\w+)*", re.ASCII)
 
@@ -161,10 +171,10 @@ UNMARKED = {"lo", "th"}
 JOINING = UNSPACED | {"ar", "fa", "he", "ko", "ku", "ps", "sd", "ug", "ur"}
 """Languages that join articles or particles to a word: a target inside a longer word is normal."""
 UNCASED = {
-    *("am", "ar", "as", "bn", "bo", "ckb", "dv", "dz", "fa", "gu", "he", "hi", "ja", "km", "kn"),
-    *("ko", "lo", "ml", "mr", "my", "ne", "or", "pa", "ps", "sd", "si", "ta", "te", "th", "ti"),
-    *("ug", "ur", "yi", "yue", "zh"),
-}
+    "am", "ar", "as", "bn", "bo", "ckb", "dv", "dz", "fa", "gu", "he", "hi", "ja", "km", "kn",
+    "ko", "lo", "ml", "mr", "my", "ne", "or", "pa", "ps", "sd", "si", "ta", "te", "th", "ti",
+    "ug", "ur", "yi", "yue", "zh",
+}  # fmt: skip
 """Languages without capital letters."""
 
 ENGLISH = 0.15

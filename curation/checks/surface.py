@@ -375,17 +375,18 @@ def _pronouns(parsed: ParsedItem) -> Iterator[Finding]:
 
 
 CHECKS: tuple[Callable[[ParsedItem], Iterator[Finding]], ...] = (
-    *(_hyphen, _directions),
-    *(
-        _target,
-        _context_repeated,
-        _capitals,
-        _capital,
-        _punctuation,
-        _doubled,
-        _spaces,
-        _articles,
-        _contact,
-    ),
-    *(_lengths, _negation, _pronouns),
+    _hyphen,
+    _directions,
+    _target,
+    _context_repeated,
+    _capitals,
+    _capital,
+    _punctuation,
+    _doubled,
+    _spaces,
+    _articles,
+    _contact,
+    _lengths,
+    _negation,
+    _pronouns,
 )

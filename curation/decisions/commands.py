@@ -169,8 +169,16 @@ def _tables(report: "Agreement", measures: list[str], groups: list[str]) -> list
     if "term" in groups:
         rows = [
             [
-                *(t["term"], t["domain"], t["cats"], t["agreement"], t["stereotype"], t["all"]),
-                *(d["items"], d["agreement"], d["stereotype"], d["all"]),
+                t["term"],
+                t["domain"],
+                t["cats"],
+                t["agreement"],
+                t["stereotype"],
+                t["all"],
+                d["items"],
+                d["agreement"],
+                d["stereotype"],
+                d["all"],
             ]
             for t in report["terms"]
             for d in [t["decided"]]

@@ -92,7 +92,7 @@ def _lot(seed: int, name: str) -> str:
     return hashlib.sha256(f"{seed}\x1f{name}".encode()).hexdigest()
 
 
-def cats(
+def split_cats(
     items: Iterable[Item],
     decisions: Iterable[Decision],
     terms: Iterable[Term],
@@ -149,7 +149,7 @@ def cats(
     return made
 
 
-def report(cats: Sequence[Cat], *, dev: float = 0.25) -> Fields:
+def split_report(cats: Sequence[Cat], *, dev: float = 0.25) -> Fields:
     """The number of terms and CATs in dev and test by domain, and why a share is not exact.
 
     Args:

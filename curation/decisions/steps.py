@@ -21,7 +21,7 @@ from curation.campaign.settings import write_setting
 from curation.campaign.step import Out, step
 from curation.campaign.store import SETTINGS, Campaign
 from curation.campaign.versions import KEPT
-from curation.decisions import split as stage
+from curation.decisions.split import split_cats, split_report
 from curation.files import CurationError
 from curation.records import FAILS, Decision, Item, Label, Rejection, SplitName, Term
 from curation.rounds.answers import people
@@ -508,9 +508,9 @@ def split(campaign: Campaign, out: Out) -> dict[str, int]:
     terms = terms_of(campaign, items).values()
     keep = kept_splits(campaign, terms)
     campaign.forget(KEPT)
-    cats = stage.cats(items, decisions, terms, dev=dev, seed=seed, keep=keep)
+    cats = split_cats(items, decisions, terms, dev=dev, seed=seed, keep=keep)
     out.records("cats.jsonl", cats)
-    out.json("split.json", stage.report(cats, dev=dev))
+    out.json("split.json", split_report(cats, dev=dev))
     return {
         "items_in": len(items),
         "items_dropped": len(items) - len(cats),

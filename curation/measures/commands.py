@@ -9,7 +9,7 @@ import typer
 
 from curation.checks.codes import PITFALLS
 from curation.files import CurationError
-from curation.measures import steps as measures
+from curation.measures import steps
 from curation.measures.steps import Report, count_corpus
 from curation.models.train.settings import SentimentSettings
 from curation.records import GOLDS, KINDS
@@ -31,7 +31,7 @@ from curation.work.engine import Engine
 
 if TYPE_CHECKING:
     from curation.measures.keywords import Group, Keywords
-    from curation.measures.pitfalls import Report as Pitfalls
+    from curation.measures.pitfalls import Pitfalls
     from curation.measures.sentiment import Sentiment, SentimentRow
     from curation.measures.statistics import Gap, Statistics, TermRow
 
@@ -122,8 +122,14 @@ def show_group(group: "Group", *, top: int = 16) -> None:
     heads += ["per million", "reference", "example"]
     rows = [
         [
-            *(row["rank"], row["word"], row["score"], row["log_likelihood_rank"], row["count"]),
-            *(row["cats"], round(row["per_million"]), row["reference_per_million"]),
+            row["rank"],
+            row["word"],
+            row["score"],
+            row["log_likelihood_rank"],
+            row["count"],
+            row["cats"],
+            round(row["per_million"]),
+            row["reference_per_million"],
             row["examples"][0]["text"],
         ]
         for row in group["keywords"]
@@ -162,7 +168,7 @@ def statistics(
         tokenizer (MODEL): Also count the tokens of this model: hub name or folder.
         terms: Show a row for each term.
     """
-    report = measures.report("statistics", **vars(cats), reporter=console, tokenizer=tokenizer)
+    report = steps.report("statistics", **vars(cats), reporter=console, tokenizer=tokenizer)
     if as_json:
         console.say_json(report)
         return
@@ -186,8 +192,12 @@ def show_statistics(report: "Statistics", *, terms: bool = False) -> None:
         console.table("Size and mean length, both kinds", heads, rows)
     gaps = [
         [
-            *(_starred(g["kind"], g), g["unit"], f"{g['first']} minus {g['second']}"),
-            *(g["mean"], g["ci"], g["differ"]),
+            _starred(g["kind"], g),
+            g["unit"],
+            f"{g['first']} minus {g['second']}",
+            g["mean"],
+            g["ci"],
+            g["differ"],
         ]
         for g in report["gaps"]
         if g["cats"]
@@ -261,7 +271,7 @@ def sentiment(
         scores (FILE): Also write each association's sentiment to this file, for «curation scores
             baselines --sentiment».
     """
-    report = measures.report(
+    report = steps.report(
         "sentiment",
         **vars(cats),
         reporter=console,
@@ -340,7 +350,7 @@ def keywords(
         by: Show keywords by domain, label or term.
         top: Number of keywords to show for each.
     """
-    report = measures.report(
+    report = steps.report(
         "keywords",
         **vars(cats),
         reporter=console,
@@ -384,11 +394,11 @@ def pitfalls(
         seed: Seed of the random draw.
         every: Also list pitfalls that were not found.
     """
-    report, accepted = measures.pitfall_report(
+    report, accepted = steps.pitfall_report(
         campaign, gold=gold, language=language, own=words, reporter=console
     )
     if as_json:
-        table = measures.pitfall_table(report)
+        table = steps.pitfall_table(report)
         console.say_json({**table, "found": [pitfall.model_dump() for pitfall in report.hits]})
     else:
         show_pitfalls(

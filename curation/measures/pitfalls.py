@@ -63,7 +63,10 @@ def duplicates(cats: Sequence[Cat]) -> CatFindings:
     """CATs with the same target, context and associations; the first of them is not reported."""
     keys = [
         (
-            *(cat.kind, cat.domain, same_text(cat.target), same_text(cat.context)),
+            cat.kind,
+            cat.domain,
+            same_text(cat.target),
+            same_text(cat.context),
             *sorted(same_text(a.sentence) for a in cat.associations),
         )
         for cat in cats
@@ -347,7 +350,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Report:
+class Pitfalls:
     """All hits, and a table with one row per code in the order of ``PITFALLS``."""
 
     language: str
@@ -375,7 +378,7 @@ def pitfalls(
     workers: int = 1,
     meanwhile: Callable[[], object] = lambda: None,
     tell: Tell = lambda stage, done, total: None,
-) -> Report:
+) -> Pitfalls:
     """Check a dataset for every pitfall of ``codes.PITFALLS``.
 
     Args:
@@ -423,7 +426,7 @@ def pitfalls(
             findings.append(Finding("no_votes", None, "no label of this campaign counts for it"))
         hits += (_of_cat(cat, hit) for hit in findings if hit.code not in why)
     hits += whole
-    return Report(language, len(cats), hits, _table(hits, cats, why))
+    return Pitfalls(language, len(cats), hits, _table(hits, cats, why))
 
 
 def _of_dataset(cats: Sequence[Cat], checks: "_Checks", tell: Tell) -> list[Pitfall]:
@@ -498,7 +501,7 @@ def _texts(cat: Cat, names: Names | None) -> ItemTexts:
     return ItemTexts(cat.kind, cat.domain, cat.target, cat.context, sentences, golds, also)
 
 
-def sample(report: Report, code: str, count: int, *, seed: int = 0) -> list[Pitfall]:
+def sample(report: Pitfalls, code: str, count: int, *, seed: int = 0) -> list[Pitfall]:
     """A random sample of a pitfall's hits.
 
     Args:
@@ -511,7 +514,7 @@ def sample(report: Report, code: str, count: int, *, seed: int = 0) -> list[Pitf
     return Random(seed).sample(hits, count) if 0 < count < len(hits) else hits  # noqa: S311
 
 
-def counts(report: Report) -> dict[str, dict[str, list[int]]]:
+def counts(report: Pitfalls) -> dict[str, dict[str, list[int]]]:
     """Count and number of units by code and kind, in the form of ``data/rates``.
 
     Codes that were not checked are left out.

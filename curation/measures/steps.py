@@ -41,7 +41,7 @@ from curation.work.run_folder import append_lines
 
 if TYPE_CHECKING:
     from curation.measures.counting import Counts
-    from curation.measures.pitfalls import Report as Pitfalls
+    from curation.measures.pitfalls import Pitfalls
     from curation.measures.sentiment import Feeling
 
 
@@ -291,18 +291,18 @@ def sentiment_of(source: Source, settings: MeasureSettings, reporter: Reporter =
 
 def keywords_of(source: Source, settings: MeasureSettings, reporter: Reporter = QUIET) -> Report:
     """Keywords of a source."""
-    from curation.measures import keywords as stage
     from curation.measures.counting import read_counts
+    from curation.measures.keywords import counted, keywords, wordfreq
 
     def measure() -> Report:
         if settings.reference == WORDFREQ:
-            reference = stage.wordfreq(source.language)
+            reference = wordfreq(source.language)
         else:
             path = Path(settings.reference)
             counts = read_counts(path, language=source.language)
-            reference = stage.counted(counts, name=path.name)
+            reference = counted(counts, name=path.name)
         return dict(
-            stage.keywords(
+            keywords(
                 source.cats,
                 language=source.language,
                 reference=reference,
@@ -381,8 +381,7 @@ def pitfall_table(report: "Pitfalls") -> Report:
 
 def kept_pitfalls(campaign: Campaign) -> "Pitfalls":
     """What the step found when it last ran."""
-    from curation.measures.pitfalls import Report as Pitfalls
-    from curation.measures.pitfalls import Row
+    from curation.measures.pitfalls import Pitfalls, Row
 
     kept, hits = campaign[PITFALL_REPORT], [*campaign[PITFALLS_FOUND]]
     return Pitfalls(kept["language"], kept["cats"], hits, [Row(**row) for row in kept["table"]])
@@ -443,7 +442,7 @@ def statistics(campaign: Campaign, out: Out) -> dict[str, int]:
     reads=(CATS,),
     as_it_is=(CLASSIFIER,),
     settings=("campaign.language", "campaign.seed", "measures.classifying"),
-    packages=lambda settings: ("vaderSentiment",) * (settings.measures.sentiment == VADER),
+    packages=lambda settings: ("vaderSentiment",) if settings.measures.sentiment == VADER else (),
 )
 def sentiment(campaign: Campaign, out: Out) -> dict[str, int]:
     """Measure the sentiment of each association."""

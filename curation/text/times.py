@@ -16,8 +16,14 @@ ORDERS: tuple[Order, ...] = get_args(Order)
 # The form of very many times; Python reads it fast.
 _PLAIN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(?:\d{3})?Z", re.ASCII)
 _HALVES = {
-    **{"am": 0, "午前": 0, "오전": 0, "ص": 0},
-    **{"pm": 12, "午後": 12, "오후": 12, "م": 12},
+    "am": 0,
+    "午前": 0,
+    "오전": 0,
+    "ص": 0,
+    "pm": 12,
+    "午後": 12,
+    "오후": 12,
+    "م": 12,
 }
 """Words for the halves of a day, and the hours to add."""
 _HALF = rf"(?P<half>[ap]\.?m\.?|{'|'.join(word for word in _HALVES if not word.isascii())})"

@@ -37,7 +37,7 @@ from curation.terminal.options import (
 )
 from curation.text.rules import grouped
 from curation.text.wording import amount
-from curation.trust import steps as step
+from curation.trust import steps
 from curation.trust.protocol.report import HEADS, cells, failed, sentences, shown
 from curation.trust.runs.files import TrustRun, read_groups, read_sets, read_words
 from curation.trust.steps import ATTEST, PAGE, TrustReport
@@ -79,8 +79,15 @@ class StatesOptions:
 _STATES = StatesOptions()
 
 FACTS = (
-    *("signed", "unit", "pairs", "alignment", "mean", "mean_absolute"),
-    *("direct_bias", "mac", "weat"),
+    "signed",
+    "unit",
+    "pairs",
+    "alignment",
+    "mean",
+    "mean_absolute",
+    "direct_bias",
+    "mac",
+    "weat",
 )
 """The fields of ``run.json`` of a prior measure that JSON has, too."""
 
@@ -317,12 +324,15 @@ def debias(
         dimensions: Dimensions of the subspace. Default: one less than groups.
         weight: soft: the weight λ of bias.
     """
-    from curation.trust.runs import vectors as step
+    from curation.trust.runs import vectors
 
     opened = open_campaign(campaign)
     (chosen,) = read_groups(opened, [groups])
-    made = step.debias(
-        *(opened, chosen, file, out),
+    made = vectors.debias(
+        opened,
+        chosen,
+        file,
+        out,
         method=method,
         source=source,
         judges=judges or (),
@@ -505,7 +515,7 @@ def report(
         if scores != _SCORES and not scores.is_dir():
             raise CurationError(f"--scores {scores}: is not a folder", "name a folder of scores")
         source = gold_source(gold, scores=scores, language=language, reporter=console)
-        found = step.gold_report(
+        found = steps.gold_report(
             source,
             out,
             predictions=predictions or (),
@@ -527,9 +537,9 @@ def report(
             )
         opened = open_campaign(campaign)
         with opened.lock():
-            step.write_template(step.attest_file(opened))
-            run_steps(opened, step.trust, reporter=console)
-        found = step.read_report(step.place(opened))
+            steps.write_template(steps.attest_file(opened))
+            run_steps(opened, steps.trust, reporter=console)
+        found = steps.read_report(steps.place(opened))
     if as_json:
         rows = [row.model_dump() for row in found.rows]
         known = {"file": found.path, "counts": found.counts, "open": found.open}

@@ -37,7 +37,7 @@ from curation.scores.run_folder import COMPARISONS
 from curation.text.times import now
 from curation.text.wording import did_you_mean
 from curation.trust.measure.framework import Groups
-from curation.trust.protocol import report as protocol
+from curation.trust.protocol import report
 from curation.trust.protocol.attested import Answers, attested, is_past, open_questions, questions
 from curation.trust.protocol.checks import CHECKS
 from curation.trust.runs.files import (
@@ -67,7 +67,7 @@ class TrustReport(BaseModel):
 
     Attributes:
         rows: its criteria, in order.
-        counts: how many rows have each status; see ``protocol.counts``.
+        counts: how many rows have each status; see ``report.counts``.
         thresholds: the settings in ``[trust]``.
         open: the keys of the questions in ``attest.toml`` that nobody answered.
         left_out: runs that it does not use, and why.
@@ -132,11 +132,23 @@ def alone(campaign: Campaign) -> bool:
     reads=(LABELS, DECISIONS, AGREEMENT_REPORT, CATS, PITFALL_REPORT),
     if_made=(TERMS, SENTIMENT_SCORES),
     as_it_is=(
-        *(TASKS, PLANS, ANSWERED, SCORES, GROUPS, TRUST_RUNS, DIRECTED),
-        *(ATTESTED, DUE, CHECKED),
+        TASKS,
+        PLANS,
+        ANSWERED,
+        SCORES,
+        GROUPS,
+        TRUST_RUNS,
+        DIRECTED,
+        ATTESTED,
+        DUE,
+        CHECKED,
     ),
     settings=(
-        *("campaign.name", "campaign.language", "campaign.seed", "trust", "groups"),
+        "campaign.name",
+        "campaign.language",
+        "campaign.seed",
+        "trust",
+        "groups",
         "measures.sentiment",
     ),
     packages=lambda settings: ("numpy", "scipy"),
@@ -167,7 +179,9 @@ def trust(campaign: Campaign, out: Out) -> dict[str, int]:
     for text in _pairs_without_runs(own.trust, rows):
         out.warn(text)
     content, text = _composed(
-        *(rows, answers, campaign.relative(attest_file(campaign))),
+        rows,
+        answers,
+        campaign.relative(attest_file(campaign)),
         title=own.campaign.name,
         due=campaign[DUE],
         settings={
@@ -207,7 +221,11 @@ def _of_measures(
         words = (word for own in run.identity["words"].values() for word in own)
         measured.append(
             MeasureRun(
-                *(run.name, run.measure, run.groups, run.biases, run.evidence),
+                run.name,
+                run.measure,
+                run.groups,
+                run.biases,
+                run.evidence,
                 policies=Policies(**run.identity["policies"]),
                 words=frozenset(words),
                 fitted=frozenset(run.about.get("debiased", {}).get("fitted", ())),
@@ -253,19 +271,19 @@ def _composed(
     """The content of ``report.json``, and the text of ``report.md``, with people's answers."""
     subjects = {row.subject: row.name if row.subject == "dataset" else _ALL for row in rows}
     said = attested(answers, subjects.items(), due=due, evidence=[answered_in])
-    ordered = protocol.ordered([*rows, *said], settings=settings)
+    ordered = report.ordered([*rows, *said], settings=settings)
     content: dict[str, Any] = {
         "curation": __version__,
         "name": title,
         "inputs": inputs,
         "settings": {key: value for key, value in settings.items() if key != "trust"},
         "thresholds": settings["trust"],
-        "counts": protocol.counts(ordered),
+        "counts": report.counts(ordered),
         "open": [question.key for question in open_questions(answers, subjects.keys())],
         "left_out": dict(left_out),
         "rows": [row.model_dump(mode="json") for row in ordered],
     }
-    text = protocol.markdown(
+    text = report.markdown(
         ordered, title=title, thresholds=settings["trust"], answers=answers, left_out=left_out
     )
     return content, text
@@ -323,7 +341,9 @@ def gold_report(
     how |= {"language": source.language, "versions": versions("numpy", "scipy")}
     read = {path.as_posix(): path for path in paths}
     content, text = _composed(
-        *(rows, answers, ATTEST),
+        rows,
+        answers,
+        ATTEST,
         title=source.split,
         due=is_past(answers, _today()),
         settings=how,
@@ -359,7 +379,7 @@ def read_report(path: Path) -> TrustReport:
         where = f", row {int(row.pop(0)) + 1}" if row and part == "rows" else ""
         field = ".".join(map(str, row or [part]))
         raise CurationError(f"{path}{where}, field {field!r}: {first['msg']}", fix) from None
-    return read.model_copy(update={"counts": protocol.counts(read.rows)})
+    return read.model_copy(update={"counts": report.counts(read.rows)})
 
 
 # --- what people answer -------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from curation.checks.content import gist, near
 from curation.files import read_records
 from curation.measures import pitfalls as module
 from curation.measures.commands import show_pitfalls
-from curation.measures.pitfalls import Report, Row, pitfalls, sample
+from curation.measures.pitfalls import Pitfalls, Row, pitfalls, sample
 from curation.records import GOLDS, Cat, Gold
 from curation.terminal.console import CONTENT_WARNING
 from support import cats as made
@@ -26,15 +26,15 @@ def cat(number: int, context: str = HOUSE, three: Sequence[str] = THREE, **about
     return made.cat(*texts, name=f"c{number}", **about)
 
 
-def look(*cats: Cat, language: str = "en", **options: Any) -> Report:
+def look(*cats: Cat, language: str = "en", **options: Any) -> Pitfalls:
     return pitfalls(cats, language=language, **options)
 
 
-def row(report: Report, code: str) -> Row:
+def row(report: Pitfalls, code: str) -> Row:
     return next(row for row in report.table if row.code == code)
 
 
-def hits(report: Report, code: str) -> list[str | None]:
+def hits(report: Pitfalls, code: str) -> list[str | None]:
     return [one.item for one in report.hits if one.code == code]
 
 
@@ -81,7 +81,7 @@ def test_same_context_and_same_but_for_the_target() -> None:
 def test_likeness_of_contexts_is_counted_from_90_and_from_95() -> None:
     # 40 letters each, one other: 2·39/80 = 97.5 %. 20 letters, one other: 2·19/40 = 95 %.
     # 10 letters, one other: 2·9/20 = 90 %. 9 letters: 2·8/18 = 88.9 %.
-    def pair(size: int) -> Report:
+    def pair(size: int) -> Pitfalls:
         text = "thebakerrowedoverthelakewithbreadandbutter"[:size]
         return look(cat(1, text), cat(2, "#" + text[1:]))
 
@@ -123,7 +123,7 @@ def test_a_text_may_mean_another_thing_after_another_context() -> None:
 
 
 def test_which_other_cat_is_named() -> None:
-    def named(report: Report, code: str) -> list[str]:
+    def named(report: Pitfalls, code: str) -> list[str]:
         return [one.detail[-2:] for one in report.hits if one.code == code]
 
     report = look(*(cat(n, "The baker came.", SANG, target=t) for n, t in enumerate("xxyx")))

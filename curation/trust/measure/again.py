@@ -374,8 +374,13 @@ def _shorter(
         ci=None if low is None or high is None else (low, high),
         n=int(np.median([each.n for each in found])),
         facts={
-            **{"draws": draws, "size": size, "lists": lists, "shortest": used.shortest},
-            **{"low": low, "r_squared": squares[0], "r_squared_low": squares[1]},
+            "draws": draws,
+            "size": size,
+            "lists": lists,
+            "shortest": used.shortest,
+            "low": low,
+            "r_squared": squares[0],
+            "r_squared_low": squares[1],
             "lost": sum(each.rho is None for each in found),
         },
     )

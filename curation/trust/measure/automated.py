@@ -93,7 +93,8 @@ def contexts(
     for start in sorted(starts):
         span = range(start, start + window)
         both = ((of[at] for at in span if at in of) for of in (targets, words))
-        yield Context(start, span.stop, *(frozenset[int]().union(*present) for present in both))
+        targets_there, words_there = (frozenset[int]().union(*present) for present in both)
+        yield Context(start, span.stop, targets_there, words_there)
 
 
 # --- counting -----------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from curation.records import Bias, CriterionName, Evidence, GroupLabel, Interval, Rejection
-from curation.stats.agreement import Counts as Votes
 from curation.stats.agreement import (
+    Counts,
     alpha_within,
     by_cat,
     coefficient,
@@ -151,7 +151,7 @@ class Agreement(NamedTuple):
     kappa: float | None
 
 
-def agreement(votes: Votes, units: Units | None = None, *, confidence: float) -> Agreement:
+def agreement(votes: Counts, units: Units | None = None, *, confidence: float) -> Agreement:
     """Krippendorff's alpha with its interval over units, and Fleiss' kappa.
 
     If nobody disagrees, the interval is that of ``unanimous_interval``. If all disagreement is in
@@ -183,7 +183,7 @@ def agreement(votes: Votes, units: Units | None = None, *, confidence: float) ->
 
 
 def shuffled_agreement(
-    votes: Votes, units: Units | None = None, *, seed: int, confidence: float
+    votes: Counts, units: Units | None = None, *, seed: int, confidence: float
 ) -> tuple[float, Interval]:
     """The negative control: the labels are dealt to the units at random 100 times.
 
@@ -219,8 +219,8 @@ class Passages:
 
     groups: Groups
     units: tuple[tuple[str, str], ...]
-    votes: Votes
-    repeated: Votes
+    votes: Counts
+    repeated: Counts
     repeated_units: tuple[int, ...]
     later: int
     annotators: int
@@ -300,7 +300,7 @@ class Passages:
         self,
         found: Agreement,
         criterion: CriterionName,
-        votes: Votes,
+        votes: Counts,
         rows: Sequence[int],
         confidence: float,
     ) -> Evidence:
@@ -371,7 +371,7 @@ def passages(labels: Sequence[GroupLabel], groups: Groups) -> Passages:
     )
 
 
-def _several(votes: Votes) -> bool:
+def _several(votes: Counts) -> bool:
     """Whether some passage has the labels of two annotators or more."""
     return bool((votes.sum(axis=1) >= 2).any())
 

@@ -103,12 +103,17 @@ def artefacts(case: DatasetCase) -> Iterator[Found]:
             key=lambda name: abs((found[name].value or CHANCE) - CHANCE),
         )
         facts = {
-            **{"rule": rule.artefact.name, "does": rule.artefact.says, "kind": rule.kind},
-            **{"cats": counted(rule.lms), "figure": figure, "clear": CLEAR_LMS},
+            "rule": rule.artefact.name,
+            "does": rule.artefact.says,
+            "kind": rule.kind,
+            "cats": counted(rule.lms),
+            "figure": figure,
+            "clear": CLEAR_LMS,
             "values": ", ".join(f"{k} {v.value:.1f} {span(v.ci)}" for k, v in found.items()),
             "mirrored": f"; {rule.mirror} has 100 less these values" if rule.mirror else "",
             "or_mirror": f" (or that of {rule.mirror} is)" if rule.mirror else "",
-            **{"verdict": verdict, "more": more_to_decide(outcomes.values())},
+            "verdict": verdict,
+            "more": more_to_decide(outcomes.values()),
         }
         limit, side = CHANCE, "near"
         if figure == "lms":

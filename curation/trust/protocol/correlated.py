@@ -141,7 +141,8 @@ def with_people(case: MeasureCase) -> Iterator[Found]:
                 name="+".join(filter(None, named)),
                 evidence=(other.name,),
                 facts={
-                    **{"group": group, "other": other.name},
+                    "group": group,
+                    "other": other.name,
                     "missing": len(run.biases) - len(both.first),
                 },
             )

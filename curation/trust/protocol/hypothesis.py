@@ -425,10 +425,14 @@ def nearer(case: ScoresCase) -> Iterator[Found]:
         now, then = icat(lms.mean(), ss.mean()), icat(lms_before.mean(), ss_before.mean())
         undecided, limit = (gain, 0.0) if change == "not_shown" else (fall, -settings.margin)
         facts = {
-            **{"ss": ss.mean(), "ss_before": ss_before.mean()},
-            **{"lms_change": fall.value, "lms_ends": span(fall.ci), "icat_change": now - then},
-            **{"by_ss": icat(lms_before.mean(), ss.mean()) - then},
-            **{"verdict": verdict, "more": more_terms(undecided, limit)},
+            "ss": ss.mean(),
+            "ss_before": ss_before.mean(),
+            "lms_change": fall.value,
+            "lms_ends": span(fall.ci),
+            "icat_change": now - then,
+            "by_ss": icat(lms_before.mean(), ss.mean()) - then,
+            "verdict": verdict,
+            "more": more_terms(undecided, limit),
         }
         return replace(gain, facts=facts)
 

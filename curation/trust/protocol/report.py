@@ -141,8 +141,16 @@ def _untested(rows: Sequence[Criterion]) -> str:
 # --- Markdown -----------------------------------------------------------------------------------
 
 HEADS = (
-    *("criterion", "check", "status", "statistic"),
-    *(">value", "interval", ">n", ">p", ">power", ">threshold"),
+    "criterion",
+    "check",
+    "status",
+    "statistic",
+    ">value",
+    "interval",
+    ">n",
+    ">p",
+    ">power",
+    ">threshold",
 )
 """The columns of a table of rows; those of numbers begin with >."""
 
@@ -208,9 +216,16 @@ def _table(rows: Sequence[Criterion], *, named: bool = False) -> str:
 def cells(row: Criterion) -> tuple[str, ...]:
     """The cells of a row under ``HEADS``, as plain text."""
     return (
-        *(words().criteria[row.criterion], row.check, shown(row), row.statistic),
-        *(number(row.value), interval(row.ci), f"{row.n:,} {row.unit}"),
-        *(number(row.p, 4), number(row.power, 2), threshold(row)),
+        words().criteria[row.criterion],
+        row.check,
+        shown(row),
+        row.statistic,
+        number(row.value),
+        interval(row.ci),
+        f"{row.n:,} {row.unit}",
+        number(row.p, 4),
+        number(row.power, 2),
+        threshold(row),
     )
 
 

@@ -137,9 +137,13 @@ def negative(case: MeasureCase) -> Iterator[Found]:
         both, same = paired(case.run.biases, results), signs == other_signs
         kept = [sum(b.p is not None for b in each) / strong for each in (case.run.biases, results)]
         facts: dict[str, Any] = {
-            **{"below": below, "targets": len(case.run.biases), "own": own.negative},
-            **{"kept": kept[0], "kept_other": kept[1]},
-            **{"conclusion": conclusion, "conclusion_other": other_conclusion},
+            "below": below,
+            "targets": len(case.run.biases),
+            "own": own.negative,
+            "kept": kept[0],
+            "kept_other": kept[1],
+            "conclusion": conclusion,
+            "conclusion_other": other_conclusion,
         }
         found = _order(both, policy, **facts)
         if same and both.first.size and np.allclose(both.first, both.second, rtol=0, atol=1e-9):
@@ -234,7 +238,7 @@ def padding(case: DatasetCase) -> Iterator[Found]:
     data = case.data
     anti = {a.id for cat in data.cats for a in cat.associations if a.gold == GOLDS[1]}
     plain = length(data.cats)
-    padded = {name: value + len(PADDING) * (name in anti) for name, value in plain.items()}
+    padded = {name: n + len(PADDING) if name in anti else n for name, n in plain.items()}
     before, after = (data.means(won(data.cats, scores)[1]) for scores in (plain, padded))
     facts = {"padding": PADDING.strip(), "before": before.mean(), "after": after.mean()}
     yield replace(case.change(after - before), facts=facts)
@@ -293,9 +297,13 @@ def by_run(
             continue
         found = case.change(after - before)
         facts = {
-            **{"metric": metric, "first": first.name, "second": second.name, "variant": variant},
-            **{"before": float(np.nanmean(before)), "after": float(np.nanmean(after))},
-            **{"cats": counted(values[0] + values[1])},
+            "metric": metric,
+            "first": first.name,
+            "second": second.name,
+            "variant": variant,
+            "before": float(np.nanmean(before)),
+            "after": float(np.nanmean(after)),
+            "cats": counted(values[0] + values[1]),
             "more": more_terms(found, _edge(found, case.settings)),
         }
         name = ":".join(filter(None, [variant, first.model, f"{first.under};{second.under}"]))
@@ -347,7 +355,10 @@ def domains(case: ScoresCase) -> Iterator[Found]:
         fewest = min(sizes, key=lambda name: sizes[name])
         verdicts = [within(each, settings.margin, settings) for each in changes.values()]
         facts = {
-            **{"run": run.name, "domain": domain, "fewest": fewest, "smallest": sizes[fewest]},
+            "run": run.name,
+            "domain": domain,
+            "fewest": fewest,
+            "smallest": sizes[fewest],
             "each": ", ".join(f"{name} {round(by[name], 1) + 0:+.1f}" for name in by),
             "verdict": worst(*verdicts),
         }

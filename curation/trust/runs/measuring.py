@@ -121,7 +121,9 @@ def measure_groups(
     found = work(groups)
     if found.again is not None:
         evidence = stability(
-            *(found.again, found.groups or groups, own),
+            found.again,
+            found.groups or groups,
+            own,
             draws=settings.trust.samples,
             seed=settings.campaign.seed,
             confidence=settings.trust.confidence,

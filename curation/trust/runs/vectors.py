@@ -19,10 +19,21 @@ from curation.formats.word_vectors import (
 )
 from curation.records import Evidence
 from curation.text.wording import amount, some
-from curation.trust.measure import debias as methods
 from curation.trust.measure import prior
 from curation.trust.measure.cosine import known_words, unit, vector_biases
-from curation.trust.measure.debias import Change, Method
+from curation.trust.measure.debias import (
+    WEIGHT,
+    Change,
+    Method,
+    compare,
+    equalised,
+    group_subspace,
+    hard_blocks,
+    held_out,
+    mapped_blocks,
+    soft_of_blocks,
+    targeted,
+)
 from curation.trust.measure.framework import Groups
 from curation.trust.measure.prior import MEASURES, NoPairsError, Scale
 from curation.trust.runs.files import (
@@ -296,7 +307,10 @@ def measure_prior(
                 source += f"+{sets.x[0]}-{sets.y[0]}"
             try:
                 run, measured = measure_groups(
-                    *(file.campaign, groups, name, source),
+                    file.campaign,
+                    groups,
+                    name,
+                    source,
                     partial(work, name, of_length_1, warn),
                     identity=identity | file.facts,
                     reporter=file.reporter,
@@ -370,7 +384,7 @@ def debias(
     keep: Sequence[str] = (),
     equalise: Sequence[tuple[str, ...]] | None = None,
     dimensions: int | None = None,
-    weight: float = methods.WEIGHT,
+    weight: float = WEIGHT,
     reporter: Reporter = QUIET,
 ) -> Debiased:
     """Write debiased vectors, and a JSON file beside them that says how they were made.
@@ -399,7 +413,7 @@ def debias(
     """
     report = report_of(out)
     _check(groups, path, out, method, equalise=equalise is not None)
-    most, aim = dimensions or len(groups.words) - 1, methods.targeted(groups, method)
+    most, aim = dimensions or len(groups.words) - 1, targeted(groups, method)
     sets = list(zip(*groups.words.values(), strict=False)) if equalise is None else equalise
     more = [*words_of([groups]), *(word for each in sets for word in each)]
     names = judges or [groups.name]
@@ -408,7 +422,7 @@ def debias(
     before = file.vectors
     with file.naming():
         known_words(before, groups)
-        space, pairs = methods.group_subspace(groups, before, most)
+        space, pairs = group_subspace(groups, before, most)
         for judge in file.groups:
             prior.check_measure(aim, judge, before)
     members = [word for words in groups.words.values() for word in words]
@@ -434,15 +448,15 @@ def debias(
         with reporter.tracked(f"{path.name}: debias", path.stat().st_size, bytes=True) as advance:
             every = blocks(path, advance=advance)
             if method == "soft":
-                soft = methods.soft_of_blocks(every, space.axes, kept, weight=weight)
+                soft = soft_of_blocks(every, space.axes, kept, weight=weight)
                 about |= {"weight": weight, "steps": soft.steps, "converged": soft.converged}
                 about |= {"objective": {"before": soft.before, "after": soft.after}}
-                changed: Iterable[Block] = methods.mapped_blocks(blocks(path), soft.map)
+                changed: Iterable[Block] = mapped_blocks(blocks(path), soft.map)
             else:
-                made = methods.equalised(before, sets, space.axes)
+                made = equalised(before, sets, space.axes)
                 about |= {"equalised": sorted(made.rows)}
                 about |= {"not_equalised": [*made.missing, *made.flat]}
-                changed = methods.hard_blocks(every, space.axes, kept, made.rows)
+                changed = hard_blocks(every, space.axes, kept, made.rows)
             about["words"] = write_vectors(out, changed)
     except CurationError:
         if not out.exists():
@@ -452,13 +466,11 @@ def debias(
         reporter.warn(f"{out}: soft debiasing did not converge in {about['steps']} steps")
     own, name = policies(campaign), source_name(out)
     new = replace(file, path=out, source=f"{name}+{method}" if name == file.source else name)
-    changes = methods.compare(groups, before, new.vectors, own, method=method)
+    changes = compare(groups, before, new.vectors, own, method=method)
     about |= {"sha256_written": new.sha256, "changes": [each._asdict() for each in changes]}
     write_json(report, about)
     confidence = campaign.settings.trust.confidence
-    judged = partial(
-        methods.held_out, before, new.vectors, fitted, policies=own, confidence=confidence
-    )
+    judged = partial(held_out, before, new.vectors, fitted, policies=own, confidence=confidence)
     ours = measure_vectors(new, held_out=judged), measure_vectors(file)
     theirs = (measure_prior(each, measures=[aim]) for each in (new, file))
     runs = ((run, old) for pair in (ours, theirs) for (run, _), (old, _) in zip(*pair, strict=True))
