@@ -38,6 +38,7 @@ from curation.terminal.options import (
 from curation.text.rules import grouped
 from curation.text.wording import amount
 from curation.trust import steps
+from curation.trust.protocol.attested import write_template
 from curation.trust.protocol.report import HEADS, cells, failed, sentences, shown
 from curation.trust.runs.files import TrustRun, read_groups, read_sets, read_words
 from curation.trust.steps import ATTEST, PAGE, TrustReport
@@ -537,7 +538,7 @@ def report(
             )
         opened = open_campaign(campaign)
         with opened.lock():
-            steps.write_template(steps.attest_file(opened))
+            write_template(steps.attest_file(opened))
             run_steps(opened, steps.trust, reporter=console)
         found = steps.read_report(steps.place(opened))
     if as_json:

@@ -1,12 +1,6 @@
-"""The step ``trust``: ``6-trust/report.json`` and ``report.md``; the same for gold files.
+"""The step ``trust``: ``6-trust/report.json`` and ``report.md``; the same for gold files."""
 
-People answer questions in ``6-trust/attest.toml``. The file is the team's: it is written once, with
-all questions, and never changed.
-"""
-
-import re
 from collections.abc import Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,24 +15,21 @@ from curation.campaign.source import Source, campaign_source
 from curation.campaign.step import Out, step, versions
 from curation.campaign.store import Campaign
 from curation.decisions.steps import AGREEMENT_REPORT
-from curation.files import CurationError, dump_json, read_json, read_text, shipped, writing
-from curation.formats.toml_files import (
-    CONTROL,
-    comment,
-    line_of,
-    parsed_toml,
-    read_form,
-    toml_key,
-    write_form,
-)
+from curation.files import CurationError, dump_json, read_json, writing
 from curation.measures.steps import PITFALL_REPORT, SENTIMENT_SCORES
 from curation.records import Criterion
 from curation.scores.run_folder import COMPARISONS
 from curation.text.times import now
-from curation.text.wording import did_you_mean
 from curation.trust.measure.framework import Groups
 from curation.trust.protocol import report
-from curation.trust.protocol.attested import Answers, attested, is_past, open_questions, questions
+from curation.trust.protocol.attested import (
+    Answers,
+    attested,
+    is_past,
+    open_questions,
+    read_answers,
+    write_template,
+)
 from curation.trust.protocol.checks import CHECKS
 from curation.trust.runs.files import (
     BIAS,
@@ -59,7 +50,6 @@ _ALL = "all"  # the name of rows about all measures, or all sets of rules
 _OF_CAMPAIGNS = ("known-directions", "measure", "unequal", "leading", "share", "nearer")
 """Checks of scores that need what only a campaign has: groups, runs of measures, settings."""
 _IN_A_CAMPAIGN = "in a campaign («curation import stereoset FILE»)"
-_DOCS = "docs/trust.md describes attest.toml (Attestations)"
 
 
 class TrustReport(BaseModel):
@@ -380,73 +370,3 @@ def read_report(path: Path) -> TrustReport:
         field = ".".join(map(str, row or [part]))
         raise CurationError(f"{path}{where}, field {field!r}: {first['msg']}", fix) from None
     return read.model_copy(update={"counts": report.counts(read.rows)})
-
-
-# --- what people answer -------------------------------------------------------------------------
-
-
-def template() -> str:
-    """The text of an ``attest.toml`` without answers."""
-    text = read_text(shipped("data", "trust", "attest.toml"))
-    for question in questions().asked:
-        text += "" if question.after_yes else "\n"
-        text += comment(("If yes: " if question.after_yes else "") + question.text)
-        empty = '""' if question.form != "text" else "'''\n'''"
-        text += f"{question.key} = {empty}\n"
-    return text
-
-
-def write_template(path: Path) -> bool:
-    """Write the file if it is missing or empty; if it is in a campaign, under the campaign's lock.
-
-    Returns:
-        Whether the file was written.
-
-    Raises:
-        CurationError: it cannot be written.
-    """
-    if read_form(path):
-        return False
-    write_form(path, template())
-    return True
-
-
-def read_answers(path: Path) -> dict[str, str]:
-    """The answers that are not empty, by key; without the file, all questions are open.
-
-    Raises:
-        CurationError: the file has an error; the message names line and key.
-    """
-    text = read_form(path)
-    content = parsed_toml(text, path, fix="put each text between quotes; " + _DOCS)
-    forms = {question.key: question.form for question in questions().asked}
-    answers = {k: v.strip() if isinstance(v, str) else v for k, v in content.items()}
-    for key, answer in answers.items():
-        what, fix = _wrong(key, answer, forms)
-        if what:
-            where = line_of(text, [key], depth=0) or line_of(text, [key], depth=1)
-            raise CurationError(f"{path}{where}, {toml_key(key)[:200]}: {what}", fix)
-    return {key: answer for key, answer in answers.items() if answer}
-
-
-def _wrong(key: str, answer: Any, forms: Mapping[str, str]) -> tuple[str, str]:
-    """What is wrong with an answer and how to fix it; empty texts if nothing is."""
-    if key not in forms:
-        listed = f"known keys: {', '.join(forms)}; {_DOCS}"
-        return "no such question", did_you_mean(key, forms, listed)
-    if not isinstance(answer, str):
-        return "is not a text", 'write a text between quotes, such as "text"'
-    if CONTROL.search(answer):
-        return "it has a control character", "remove it"
-    if forms[key] == "day" and answer and not _is_day(answer):
-        return f"{answer[:40]!r} is not a day", 'write it as YYYY-MM-DD, such as "2030-01-31"'
-    if forms[key] == "no or yes" and answer not in ("", "no", "yes"):
-        return f"{answer[:40]!r} is not an answer", 'write "no" or "yes", or leave it empty'
-    return "", ""
-
-
-def _is_day(text: str) -> bool:
-    try:
-        return bool(re.fullmatch(r"\d{4}-\d\d-\d\d", text)) and bool(date.fromisoformat(text))
-    except ValueError:
-        return False

@@ -41,9 +41,10 @@ from curation.terms.facts import FactRequest
 from curation.terms.wikidata import Service, query
 from curation.trust.measure.framework import Groups
 from curation.trust.measure.human import passages, read_labels
+from curation.trust.protocol.attested import read_answers
 from curation.trust.runs.files import read_run
 from curation.trust.runs.text import label_rows
-from curation.trust.steps import read_answers, read_report
+from curation.trust.steps import read_report
 from support import commands
 from support.cats import intra
 

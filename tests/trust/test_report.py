@@ -16,7 +16,15 @@ from curation.pipeline import BY_NAME, bring_up_to_date, read_status
 from curation.records import CRITERIA, Bias, Criterion, Status
 from curation.trust import steps as step
 from curation.trust.protocol import report, table
-from curation.trust.protocol.attested import Answers, attested, is_past, open_questions, questions
+from curation.trust.protocol.attested import (
+    Answers,
+    attested,
+    is_past,
+    open_questions,
+    questions,
+    read_answers,
+    write_template,
+)
 from curation.trust.protocol.checks import words
 from curation.trust.runs import files, measuring
 from curation.trust.runs.files import read_groups
@@ -183,12 +191,12 @@ def test_foreign_texts_in_the_page_are_no_markup() -> None:
 
 def test_the_template_has_every_question_and_no_answer(tmp_path: Path) -> None:
     path = tmp_path / "6-trust" / "attest.toml"
-    assert step.write_template(path)
+    assert write_template(path)
     text = path.read_text("utf-8")
     assert all(f"\n{key} = " in text for key in [q.key for q in questions().asked])
-    assert step.read_answers(path) == {}
+    assert read_answers(path) == {}
     path.write_text(text + "# mine\n", "utf-8")
-    assert not step.write_template(path)
+    assert not write_template(path)
     assert path.read_text("utf-8").endswith("# mine\n")
 
 
@@ -210,7 +218,7 @@ def test_an_error_in_the_answers_names_its_line(tmp_path: Path, text: str, where
     path = tmp_path / "attest.toml"
     path.write_text(text, "utf-8")
     with fails(str(path), where):
-        step.read_answers(path)
+        read_answers(path)
 
 
 def statuses(answers: Answers, today: str = "2030-01-31") -> dict[str, str]:
@@ -337,7 +345,7 @@ def test_what_makes_it_out_of_date(measured: Campaign, monkeypatch: pytest.Monke
     made(measured)
     assert is_current(measured)
     path = step.attest_file(measured)
-    step.write_template(path)
+    write_template(path)
     assert is_current(measured)  # a file without answers is as good as none
     path.write_text('owner = "Ada Example"\nreview_date = "2030-01-31"\n', "utf-8")
     assert not is_current(measured)
@@ -444,7 +452,7 @@ def test_a_step_that_does_not_apply_is_not_run(campaign: Campaign) -> None:
     assert not BY_NAME["trust"].applies(campaign)
     (campaign.root / "6-trust").mkdir()
     assert not BY_NAME["trust"].applies(campaign)
-    step.write_template(step.attest_file(campaign))
+    write_template(step.attest_file(campaign))
     assert BY_NAME["trust"].applies(campaign)
 
 

@@ -5,19 +5,35 @@ Table 2 and section 6, after Messick 1988). A program cannot measure it. So peop
 questions of ``data/trust/questions.toml``, and the report says which answers are there: «attested»,
 never «pass». The declared construct, its groups and the reference belong to content validity and
 are attested in the same way.
+
+The answers are in ``6-trust/attest.toml``. The file is the team's: it is written once, with all
+questions, and never changed.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence, Set
+from datetime import date
 from functools import cache
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from curation.files import shipped
-from curation.formats.toml_files import read_toml
+from curation.files import CurationError, read_text, shipped
+from curation.formats.toml_files import (
+    CONTROL,
+    comment,
+    line_of,
+    parsed_toml,
+    read_form,
+    read_toml,
+    toml_key,
+    write_form,
+)
 from curation.records import Criterion, CriterionName, Status, Subject
-from curation.text.wording import amount
+from curation.text.wording import amount, did_you_mean
 
+_DOCS = "docs/trust.md describes attest.toml (Attestations)"
 Answers = Mapping[str, str]
 """What people answer, by the key of the question; one that is missing or empty is open."""
 
@@ -56,6 +72,79 @@ def questions() -> Questions:
     """The questions that come with curation."""
     path = shipped("data", "trust", "questions.toml")
     return Questions.model_validate(read_toml(path, fix="see attested.py for its keys"))
+
+
+# --- the file -----------------------------------------------------------------------------------
+
+
+def template() -> str:
+    """The text of an ``attest.toml`` without answers."""
+    text = read_text(shipped("data", "trust", "attest.toml"))
+    for question in questions().asked:
+        text += "" if question.after_yes else "\n"
+        text += comment(("If yes: " if question.after_yes else "") + question.text)
+        empty = '""' if question.form != "text" else "'''\n'''"
+        text += f"{question.key} = {empty}\n"
+    return text
+
+
+def write_template(path: Path) -> bool:
+    """Write the file if it is missing or empty; if it is in a campaign, under the campaign's lock.
+
+    Returns:
+        Whether the file was written.
+
+    Raises:
+        CurationError: it cannot be written.
+    """
+    if read_form(path):
+        return False
+    write_form(path, template())
+    return True
+
+
+def read_answers(path: Path) -> dict[str, str]:
+    """The answers that are not empty, by key; without the file, all questions are open.
+
+    Raises:
+        CurationError: the file has an error; the message names line and key.
+    """
+    text = read_form(path)
+    content = parsed_toml(text, path, fix="put each text between quotes; " + _DOCS)
+    forms = {question.key: question.form for question in questions().asked}
+    answers = {k: v.strip() if isinstance(v, str) else v for k, v in content.items()}
+    for key, answer in answers.items():
+        what, fix = _wrong(key, answer, forms)
+        if what:
+            where = line_of(text, [key], depth=0) or line_of(text, [key], depth=1)
+            raise CurationError(f"{path}{where}, {toml_key(key)[:200]}: {what}", fix)
+    return {key: answer for key, answer in answers.items() if answer}
+
+
+def _wrong(key: str, answer: Any, forms: Mapping[str, str]) -> tuple[str, str]:
+    """What is wrong with an answer and how to fix it; empty texts if nothing is."""
+    if key not in forms:
+        listed = f"known keys: {', '.join(forms)}; {_DOCS}"
+        return "no such question", did_you_mean(key, forms, listed)
+    if not isinstance(answer, str):
+        return "is not a text", 'write a text between quotes, such as "text"'
+    if CONTROL.search(answer):
+        return "it has a control character", "remove it"
+    if forms[key] == "day" and answer and not _is_day(answer):
+        return f"{answer[:40]!r} is not a day", 'write it as YYYY-MM-DD, such as "2030-01-31"'
+    if forms[key] == "no or yes" and answer not in ("", "no", "yes"):
+        return f"{answer[:40]!r} is not an answer", 'write "no" or "yes", or leave it empty'
+    return "", ""
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return bool(re.fullmatch(r"\d{4}-\d\d-\d\d", text)) and bool(date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+# --- the report ---------------------------------------------------------------------------------
 
 
 def open_questions(answers: Answers, subjects: Set[Subject]) -> list[Question]:
