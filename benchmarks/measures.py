@@ -154,7 +154,7 @@ def written(cats: list[Any]) -> tuple[list[Any], dict[str, Any]]:
 
 def measures(count: int) -> list[tuple[str, float]]:
     """Rows: each measure of ``count`` CATs, and its seconds; one-time loading has its own row."""
-    from curation.checks import answers
+    from curation.checks import lexical
     from curation.measures import keywords, pitfalls, sentiment, statistics
 
     cats = made_up(count)
@@ -176,7 +176,7 @@ def measures(count: int) -> list[tuple[str, float]]:
     assert found.cats == count
     items, terms = written(cats)
     places = row(
-        "checks of imported items", lambda: list(answers.pitfalls(items, terms, language="en"))
+        "checks of imported items", lambda: list(lexical.item_pitfalls(items, terms, language="en"))
     )
     assert places, "made-up words should have pitfalls"
     return rows

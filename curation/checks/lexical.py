@@ -3,6 +3,8 @@
 They need the extra ``language``. Most work only in English, as the word lists and dictionaries that
 they use do. docs/measures.md has the precision of each on StereoSet's development set, from a
 reading by hand. The judgement of a word does not depend on its text, so each word is judged once.
+
+``item_pitfalls`` also has the checks of the form.
 """
 
 import re
@@ -11,13 +13,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module, resources
 from math import log
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from rapidfuzz import process
 from rapidfuzz.distance import DamerauLevenshtein
 
-from curation.checks.lists import JOINING, UNCASED, Lists
+from curation.checks import surface
+from curation.checks.codes import PITFALLS, pitfall
+from curation.checks.lists import JOINING, UNCASED, Lists, lists, unchecked
 from curation.checks.surface import Finding, ParsedItem, in_texts
+from curation.records import GOLDS, Gold, Item, Pitfall, Term
 from curation.text.item_form import BLANK, around, filler
 from curation.text.words import (
     INSTALL,
@@ -396,3 +402,74 @@ def _classes_by(lemmas: Callable[[str], Mapping[str, Sequence[str]]]) -> Classes
         return frozenset(tags)
 
     return classes
+
+
+# --- items --------------------------------------------------------------------------------------
+
+REPORTED = ("block", "warn")
+"""The severities reported as answers come in; notes are only useful for a whole dataset."""
+
+
+def item_pitfalls(
+    items: Sequence[Item],
+    terms: Mapping[str, Term],
+    *,
+    language: str,
+    own: Path | None = None,
+    name_target: bool = True,
+    blank_alone: bool = True,
+    tell: Callable[[], None] = lambda: None,
+) -> Iterator[Pitfall]:
+    """The pitfalls of accepted items as answers come in, in the order of the items.
+
+    Text about the task is not checked here: the import refuses newly written items that have it.
+
+    Args:
+        items: the items.
+        terms: the terms by id; every item's term must be included.
+        language: language code of the texts.
+        own: the team's own word lists, with the columns of ``data/words/pitfalls.csv``.
+        name_target: as in ``item_form.flaws``.
+        blank_alone: as in ``item_form.flaws``.
+        tell: called after each item.
+
+    Raises:
+        CurationError: ``own`` cannot be read; the message names the line.
+    """
+    words = lists(language, own)
+    if not items:
+        return  # loading the lexicon takes long
+    targets = dict.fromkeys((term.domain, term.text) for term in terms.values())
+    known, why = lexicon(words, targets)
+    why |= unchecked(words)
+    for item in items:
+        term = terms[item.term]
+        parsed = surface.read(_texts(item, term), words)
+        findings = surface.check(parsed, name_target=name_target, blank_alone=blank_alone)
+        for finding in (*findings, *check(parsed, known)):
+            code = finding.code
+            if PITFALLS[code].severity in REPORTED and code not in why:
+                at = None if finding.at is None else item.associations[finding.at].id
+                where = f"item {item.id}"
+                yield pitfall(
+                    code, where, finding.detail, item=item.id, association=at, target=term.text
+                )
+        tell()
+
+
+def _texts(item: Item, term: Term) -> surface.ItemTexts:
+    """The texts of an item with its writer's intents, or its published gold labels."""
+    a, b, c = item.associations
+    golds: dict[str | None, Gold] = {gold: gold for gold in GOLDS}
+    return surface.ItemTexts(
+        item.kind,
+        term.domain,
+        term.text,
+        item.context,
+        (a.sentence, b.sentence, c.sentence),
+        tuple(
+            association.intent or golds.get(association.published_gold)
+            for association in item.associations
+        ),
+        term.names,
+    )

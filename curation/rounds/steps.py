@@ -179,13 +179,13 @@ KEY = Dataset(
 )
 def item_pitfalls(campaign: Campaign, out: Out) -> dict[str, int]:
     """Check the form and the words of every item that was let in."""
-    from curation.checks import answers
+    from curation.checks import lexical
 
     items = campaign.items
     by_round: dict[str, list[Pitfall]] = {round: [] for round in campaign.round_names()}
     round_of = {item.id: item.round for item in items}
     with out.tracked("checking items", len(items)) as advance:
-        for pitfall in answers.pitfalls(
+        for pitfall in lexical.item_pitfalls(
             items,
             terms_of(campaign, items),
             language=campaign.settings.campaign.language,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from curation.checks import lexical
-from curation.checks.answers import pitfalls
+from curation.checks.lexical import item_pitfalls
 from curation.records import GOLDS, Association, Item, Pitfall, Term
 from support.expected import fails
 
@@ -25,7 +25,7 @@ def item(*sentences: str, context: str = "The bakers came.", **changes: Any) -> 
 
 
 def reported(one: Item, **options: Any) -> list[Pitfall]:
-    return list(pitfalls([one], **{"terms": TERMS, "language": "en"} | options))
+    return list(item_pitfalls([one], **{"terms": TERMS, "language": "en"} | options))
 
 
 def test_an_answer_gets_warnings_and_no_notes() -> None:
@@ -66,7 +66,7 @@ def test_without_the_packages_the_form_is_checked(monkeypatch: pytest.MonkeyPatc
     found = reported(item("He is intelligant", "He is late.", "Tin melts fast."))
     assert [one.code for one in found] == ["punctuation_missing", "punctuation_mixed"]
     monkeypatch.setattr(lexical, "lexicon", None)
-    assert list(pitfalls([], TERMS, language="en")) == []
+    assert list(item_pitfalls([], TERMS, language="en")) == []
 
 
 def test_a_term_may_be_named_by_what_it_was_called() -> None:
