@@ -286,27 +286,26 @@ def of_groups(case: MeasureCase) -> dict[str, list[Prediction]]:
     return every.known.get(name, {})
 
 
-def signed(case: MeasureCase) -> Iterator[Found]:
-    """Whether the direction of bias goes with the shares of the groups in the world."""
-    names = case.run.group_names
-    if case.run.year is not None:
+def with_world(case: MeasureCase, sizes: bool) -> Iterator[Found]:
+    """Whether bias goes with the shares of the groups in the world.
+
+    Args:
+        case: the run.
+        sizes: whether the size of bias goes with how unequal the shares are, or its direction with
+            the shares.
+    """
+    run, names = case.run, case.run.group_names
+    if run.year is not None:
         yield Found(reason="year")
-    for each in of_groups(case).get(case.run.name, ()):
-        if each.group:
+    for each in of_groups(case).get(run.name, ()):
+        if sizes and not each.group:
+            what = "the absolute value" if run.prior else "L1 of p"
+            yield _predicted(case, each, what=what, **_without_contexts(case, each, unit="targets"))
+        elif each.group and not sizes:
             what = f"p of {each.group}, and the share of {each.group}"
-            if case.run.prior:
+            if run.prior:
                 what = f"the value, and the share of {names[0]} less that of {names[1]}"
             yield _predicted(case, each, name=each.group if len(names) > 2 else "", what=what)
-
-
-def unsigned(case: MeasureCase) -> Iterator[Found]:
-    """Whether the size of bias goes with how unequal the groups' shares in the world are."""
-    if case.run.year is not None:
-        yield Found(reason="year")
-    for each in of_groups(case).get(case.run.name, ()):
-        if not each.group:
-            what = "the absolute value" if case.run.prior else "L1 of p"
-            yield _predicted(case, each, what=what, **_without_contexts(case, each, unit="targets"))
 
 
 def _predicted(case: Case, of: Prediction, *, name: str = "", **facts: Any) -> Found:
