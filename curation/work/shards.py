@@ -8,7 +8,7 @@ import os
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -121,7 +121,7 @@ def _ranges(whole: Shard, share: int) -> Iterator[Shard]:
     with open_input(Path(whole.path)) as file:
         while at < whole.size:
             end = _next_cut(file, at + share, whole) if at + share < whole.size else whole.size
-            yield _with(whole, start=at, end=end, size=end - at, last=end == whole.size)
+            yield replace(whole, start=at, end=end, size=end - at, last=end == whole.size)
             at = end
 
 
@@ -145,11 +145,7 @@ def _turns(whole: Shard, share: int) -> Iterator[Shard]:
     parts = max(min(-(-whole.size // share), groups), 1)
     for part in range(parts):
         size = whole.size * (part + 1) // parts - whole.size * part // parts
-        yield _with(whole, part=part, parts=parts, size=size, last=not part)
-
-
-def _with(shard: Shard, **changes: int) -> Shard:
-    return Shard(**(vars(shard) | changes))
+        yield replace(whole, part=part, parts=parts, size=size, last=not part)
 
 
 def _by_spaces(shard: Shard) -> bool:
