@@ -26,13 +26,9 @@ MOST_WORDS = 300  # with more words than this in all lists, single words are not
 Again = Callable[[Groups, Policies], Sequence[Bias]]
 """A measure that can be computed again, without intervals: with other groups or policies.
 
-It raises ``NotPossibleError`` if it cannot be computed with the changed groups; for example, a
+It raises a ``CurationError`` if it cannot be computed with the changed groups; for example, a
 probe has learned people's labels and cannot use other words.
 """
-
-
-class NotPossibleError(Exception):
-    """A measure cannot be computed with these groups or policies; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +44,6 @@ class Measure:
         try:
             results = list(self.again(groups, self.policies))
             return results, "" if results else "the measure cannot be computed with this change"
-        except NotPossibleError as error:
-            return [], str(error)
         except CurationError as error:
             return [], error.what
 
@@ -81,14 +75,14 @@ def labelled_order(groups: Groups, labelled: Groups) -> list[int]:
     but cannot leave out words.
 
     Raises:
-        NotPossibleError: a group has other words than every labelled group.
+        CurationError: a group has other words than every labelled group.
     """
     places = {frozenset(words): place for place, words in enumerate(labelled.words.values())}
     try:
         return [places[frozenset(words)] for words in groups.words.values()]
     except KeyError:
         why = "the labels are of groups and not of words, so no word is left out"
-        raise NotPossibleError(why) from None
+        raise CurationError(why, "keep the words of each group") from None
 
 
 def with_first_divided(groups: Groups) -> Groups | None:
@@ -120,7 +114,7 @@ def stability(
     The measure is computed about 4 · draws times, and once for each word of the groups.
 
     Args:
-        again: the measure; it raises ``NotPossibleError`` for changes that it cannot make.
+        again: the measure; it raises a ``CurationError`` for changes that it cannot make.
         groups: its groups and targets.
         policies: its policies.
         draws: how often lists are cut to each length, and divided in halves.

@@ -256,7 +256,7 @@ class Passages:
             confidence: of all intervals of a target together; None for no intervals.
 
         Raises:
-            NotPossibleError: a group has other words than those that people labelled.
+            CurationError: a group has other words than those that people labelled.
         """
         groups = groups or self.groups
         columns = labelled_order(groups, self.groups)

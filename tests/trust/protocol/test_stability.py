@@ -9,7 +9,7 @@ from curation.campaign.settings import TrustSettings
 from curation.files import CurationError
 from curation.records import Bias, Criterion, Evidence
 from curation.trust.measure import again as evidenced
-from curation.trust.measure.again import Again, NotPossibleError, stability
+from curation.trust.measure.again import Again, stability
 from curation.trust.measure.framework import DEFAULT, Groups, Policies
 from curation.trust.protocol.cases import MeasureRun
 from curation.trust.protocol.table import measure_criteria
@@ -196,7 +196,7 @@ def test_a_measure_of_labels_has_no_lists_to_cut() -> None:
 
     def labelled(groups: Groups, policies: Policies) -> list[Bias]:
         if set(groups.names) != {"female", "male"}:
-            raise NotPossibleError("people's labels are about other groups")
+            raise CurationError("people's labels are about other groups", "keep the groups")
         return biases.count_measure(counts)(replace(groups, words={g: (g,) for g in groups.names}))
 
     own = statuses(labelled, "text-human")
