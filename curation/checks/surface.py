@@ -14,7 +14,15 @@ from typing import NamedTuple
 from curation.checks.content import ENDS, meta_text
 from curation.checks.lists import JOINING, NEEDS, UNMARKED, Lists, in_small
 from curation.records import Gold, Kind
-from curation.text.item_form import BLANK, controls, filler, flaws, is_hyphenated, left, names
+from curation.text.item_form import (
+    BLANK,
+    controls,
+    filler,
+    flaws,
+    has_blank_left,
+    is_hyphenated,
+    names_target,
+)
 from curation.text.rules import same_text
 from curation.text.words import AFFIXING, UNSPACED, base, split
 
@@ -127,14 +135,14 @@ def _broken(parsed: ParsedItem, name_target: bool, blank_alone: bool) -> Iterato
     targets = (item.target, *item.also)
     for code, detail, at in flaws(item.kind, targets, item.context, item.sentences, **settings):
         yield Finding(code, at, detail)
-    if name_target and item.also and not names(item.context, item.target):
-        old = next((name for name in item.also if names(item.context, name)), None)
+    if name_target and item.also and not names_target(item.context, item.target):
+        old = next((name for name in item.also if names_target(item.context, name)), None)
         if old is not None:
             detail = f"{old!r}, not {item.target!r}, is in {item.context!r}"
             yield Finding("target_renamed", None, detail)
     for at, text in enumerate((item.context, *item.sentences)):
         written = at or item.kind == "intersentence"
-        if written and _SMALL_LEFT.search(text) and not left(text):
+        if written and _SMALL_LEFT.search(text) and not has_blank_left(text):
             yield Finding("blank_left", at - 1 if at else None, f"a blank is left in {text!r}")
 
 

@@ -27,7 +27,7 @@ from curation.checks.similar import similar
 from curation.checks.surface import Finding, ItemTexts, check, read
 from curation.files import read_json, shipped
 from curation.records import GOLDS, KINDS, Cat, Kind, Pitfall, Severity
-from curation.text.item_form import names
+from curation.text.item_form import names_target
 from curation.text.rules import grouped, same_text, spelling_key
 from curation.text.wording import amount
 from curation.text.words import UNSPACED, WORD, base, split
@@ -270,7 +270,9 @@ def function_words(cats: Sequence[Cat], words: Lists) -> TargetFindings:
     if LIST not in words:
         return
     english = lists("en")
-    named = grouped(((cat.domain, cat.target), names(cat.context, cat.target)) for cat in cats)
+    named = grouped(
+        ((cat.domain, cat.target), names_target(cat.context, cat.target)) for cat in cats
+    )
     for (domain, target), which in named.items():
         foreign = 2 * sum(which) < len(which)
         if _is_function_word(target, words) or (foreign and _is_function_word(target, english)):

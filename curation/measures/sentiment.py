@@ -82,13 +82,13 @@ def by_vader(cats: Iterable[Cat], *, language: str) -> dict[str, Feeling]:
     """
     associations = [a for cat in cats for a in cat.associations]
     values = vader((a.sentence for a in associations), language=language)
-    return {a.id: Feeling(named(v), v) for a, v in zip(associations, values, strict=True)}
+    return {a.id: Feeling(class_of(v), v) for a, v in zip(associations, values, strict=True)}
 
 
-def named(value: float) -> str:
+def class_of(value: float) -> str:
     """The class of a compound score.
 
-    >>> named(-0.05), named(0.049), named(0.3)
+    >>> class_of(-0.05), class_of(0.049), class_of(0.3)
     ('negative', 'neutral', 'positive')
     """
     return "negative" if value <= -CLEAR else "positive" if value >= CLEAR else "neutral"

@@ -202,7 +202,7 @@ def word_count(language: str) -> Counts:
     return lambda text: len(words(text, language))
 
 
-def shown(cat: Cat) -> list[str]:
+def texts_of(cat: Cat) -> list[str]:
     """The three texts that a reader of a CAT sees: filled sentences, or context and sentence."""
     sentences = [a.sentence for a in cat.associations]
     if cat.kind == "intrasentence":
@@ -212,7 +212,7 @@ def shown(cat: Cat) -> list[str]:
 
 def cell(cats: Sequence[Cat], units: Mapping[str, Counts]) -> Cell:
     """The cell of some CATs; a mean is None without CATs or if the unit is not available."""
-    texts = [text for cat in cats for text in shown(cat)]
+    texts = [text for cat in cats for text in texts_of(cat)]
 
     def mean(unit: str) -> float | None:
         return fmean(map(units[unit], texts)) if texts and unit in units else None

@@ -33,7 +33,7 @@ from curation.rounds.pay import imported
 from curation.rounds.platforms.pages import plain_parts, release_warning
 from curation.rounds.platforms.texts import OWN_TEXTS, other_licences
 from curation.rounds.progress import NO_PAY
-from curation.text.item_form import names
+from curation.text.item_form import names_target
 from curation.work.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -349,8 +349,8 @@ def file_settings(
     old: dict[str, dict[str, list[str]]] = defaultdict(dict)
     count = 0
     for cat in cats:
-        if not names(cat.context, cat.target):
-            used = [name for name in terms[cat.term].names if names(cat.context, name)]
+        if not names_target(cat.context, cat.target):
+            used = [name for name in terms[cat.term].names if names_target(cat.context, name)]
             known = old[cat.domain].setdefault(cat.target, []) if used else []
             known += [name for name in used if name not in known]
             count += bool(used)

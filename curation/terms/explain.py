@@ -16,7 +16,7 @@ from curation.terms.fetching import FACTS, languages, outdated_facts
 from curation.terms.lists import Edit
 from curation.terms.select import Selection
 from curation.terms.steps import FATES, domains_without_terms, no_terms, selection
-from curation.text.item_form import names
+from curation.text.item_form import names_target
 from curation.text.rules import same_text, spelling_key
 
 
@@ -296,6 +296,6 @@ def items_that_need_old_texts(campaign: Campaign) -> list[str]:
         item.id
         for item in (campaign.items if renamed else ())
         if (term := renamed.get(item.term))
-        and not names(item.context, term.text)
-        and any(names(item.context, name) for name in term.names)
+        and not names_target(item.context, term.text)
+        and any(names_target(item.context, name) for name in term.names)
     ]

@@ -47,25 +47,29 @@ def is_glued(context: str) -> bool:
     return _is_glue(before[-1:]) or _is_glue(after[:1])
 
 
-def names(context: str, target: str) -> bool:
+def names_target(context: str, target: str) -> bool:
     """Whether a context names a target, also inside a word; marks and case are ignored.
 
-    >>> names("Some café owners sang.", "Cafe Owner"), names("The café-owner’s dog", "cafe owner's")
-    (True, True)
+    >>> names_target("Some café owners sang.", "Cafe Owner")
+    True
+    >>> names_target("The café-owner’s dog", "cafe owner's")
+    True
     """
     # The second test costs ten times the first, and is rarely needed.
     return target.casefold() in context.casefold() or bare(target) in bare(context)
 
 
-def left(text: str) -> bool:
+def has_blank_left(text: str) -> bool:
     """Whether BLANK is left in a text that should be complete.
 
     If all letters of the text are capitals, BLANK may be an ordinary word, and the result is False.
     In a script without capitals, letters may touch BLANK.
 
-    >>> left("The BLANK came in."), left("HIS FACE WENT BLANK."), left("The page is blank.")
-    (True, False, False)
-    >>> left("そのBLANKは"), left("BLANK")
+    >>> has_blank_left("The BLANK came in."), has_blank_left("HIS FACE WENT BLANK.")
+    (True, False)
+    >>> has_blank_left("The page is blank.")
+    False
+    >>> has_blank_left("そのBLANKは"), has_blank_left("BLANK")
     (True, True)
     """
     others = text.replace("BLANK", "")
@@ -143,7 +147,7 @@ def flaws(
         targets: the target term's text, and its other names.
         context: the context, for intrasentence with BLANK.
         sentences: the three associations as whole sentences.
-        name_target: whether the context must name the target, as in ``names``.
+        name_target: whether the context must name the target, as in ``names_target``.
         blank_alone: whether BLANK must not touch a letter.
     """
     texts: list[tuple[int | None, str]] = [(None, context), *enumerate(sentences)]
@@ -165,9 +169,9 @@ def flaws(
                 detail = f"{sentence!r} is not {context!r} with BLANK filled"
                 yield Flaw("template_not_reproduced", detail, at)
     for at, text in texts if kind == "intersentence" else texts[1:]:
-        if left(text):
+        if has_blank_left(text):
             yield Flaw("blank_left", f"BLANK is left in {text!r}", at)
-    if name_target and not any(names(context, target) for target in targets):
+    if name_target and not any(names_target(context, target) for target in targets):
         yield Flaw("target_missing", f"{targets[0]!r} is not in {context!r}")
     if len({same_text(s) for s in sentences}) < len(sentences):
         yield Flaw("same_text_twice", f"two associations are the same: {list(sentences)}")

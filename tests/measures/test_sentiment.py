@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.measures.sentiment import Feeling, by_vader, named, sentiment
+from curation.measures.sentiment import Feeling, by_vader, class_of, sentiment
 from curation.records import GOLDS, Cat
 from curation.stats.intervals import share_interval
 from curation.stats.tests import swap_test
@@ -140,7 +140,7 @@ def test_vader_reads_the_sentence_and_not_the_context() -> None:
 
 def test_classes_begin_where_vaders_authors_say() -> None:
     classes = {-1: "negative", -0.05: "negative", -0.0499: "neutral", 0.05: "positive"}
-    assert {value: named(value) for value in classes} == classes
+    assert {value: class_of(value) for value in classes} == classes
 
 
 def test_what_vader_does_not_check(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ def debiased(groups: Groups, method: Method, weight: float) -> Vectors:
         soft = debias.soft_of_blocks(whole, space.axes, kept, weight=weight)
         ((_, rows),) = debias.mapped_blocks(whole, soft.map)
     else:
-        made = debias.equalised(vectors, zip(*groups.words.values(), strict=False), space.axes)
+        made = debias.equalise_sets(vectors, zip(*groups.words.values(), strict=False), space.axes)
         ((_, rows),) = debias.hard_blocks(whole, space.axes, kept, made.rows)
     return replace(vectors, array=rows)
 

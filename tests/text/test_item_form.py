@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from curation.text.item_form import BLANK, around, check_item, fill, filler, names
+from curation.text.item_form import BLANK, around, check_item, fill, filler, names_target
 
 
 def test_the_first_flaw_of_an_item_or_none() -> None:
@@ -47,4 +47,4 @@ def test_blank_may_touch_letters_where_words_are_not_split_by_spaces() -> None:
 
 @pytest.mark.parametrize("context", ["جاء الخبـــاز.", "جاء الخَبّاز.", "قالوا للخباز."])
 def test_an_arabic_target_is_named_with_clitics_points_and_a_tatweel(context: str) -> None:
-    assert names(context, "خباز")
+    assert names_target(context, "خباز")

@@ -112,7 +112,7 @@ class Equalised(NamedTuple):
     flat: list[tuple[str, ...]]
 
 
-def equalised(vectors: Vectors, sets: Iterable[tuple[str, ...]], axes: Floats) -> Equalised:
+def equalise_sets(vectors: Vectors, sets: Iterable[tuple[str, ...]], axes: Floats) -> Equalised:
     """New vectors for sets of words; sets that cannot be equalised are listed."""
     found = Equalised({}, [], [])
     for words in sets:
@@ -345,7 +345,7 @@ def held_out(
     )
 
 
-def targeted(groups: Groups, method: Method) -> str:
+def measure_targeted(groups: Groups, method: Method) -> str:
     """The prior measure that a method aims to reduce."""
     two = len(groups.words) == 2
     return "bolukbasi-pairs" if two and method != "multiclass" else "manzini"
@@ -365,7 +365,7 @@ def compare(
         spaces = [replace(vectors, array=unit(vectors.array)) for vectors in both]
         found = [[each.value for each in prior.biases(name, groups, space)] for space in spaces]
         pair = [[None if v is None else sizes[name](v) for v in values] for values in found]
-        changes.append(_change(labels[name], name == targeted(groups, method), *pair))
+        changes.append(_change(labels[name], name == measure_targeted(groups, method), *pair))
     ours = ([each.l1 for each in vector_biases(_of_length_1(v), groups, own)] for v in both)
     return (*changes, _change("vectors (L1)", False, *ours))
 

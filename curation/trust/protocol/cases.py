@@ -377,7 +377,7 @@ def counted(values: Floats) -> int:
     return int(np.count_nonzero(~np.isnan(values)))
 
 
-def won(cats: Sequence[Cat], scores: Mapping[str, float]) -> tuple[Floats, Floats]:
+def lms_and_ss(cats: Sequence[Cat], scores: Mapping[str, float]) -> tuple[Floats, Floats]:
     """The lms and ss of each CAT by scores of its associations, as in ``Scored``; ties half."""
     by_gold = [{a.gold: scores.get(a.id, np.nan) for a in cat.associations} for cat in cats]
     values = np.array([[own[gold] for gold in GOLDS] for own in by_gold], float).reshape(-1, 3)

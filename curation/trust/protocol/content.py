@@ -37,11 +37,11 @@ from curation.trust.protocol.cases import (
     Scored,
     ScoresCase,
     counted,
+    lms_and_ss,
     more_terms,
     more_to_decide,
     resting_on,
     span,
-    won,
 )
 from curation.trust.protocol.checks import Found, worst
 
@@ -53,7 +53,7 @@ def judged(data: DatasetInput) -> list[Rule]:
     """The artefact baselines on each kind of CAT, without those that mirror another one."""
     rules = []
     for artefact in (each for each in data.artefacts if each.name not in MIRRORED):
-        both = won(data.cats, artefact.scores or {})
+        both = lms_and_ss(data.cats, artefact.scores or {})
         for kind in data.kinds_there:
             lms, ss = (np.where(data.kinds == kind, values, np.nan) for values in both)
             if counted(lms):

@@ -36,11 +36,11 @@ from curation.trust.protocol.cases import (
     Scored,
     ScoresCase,
     counted,
+    lms_and_ss,
     more_terms,
     more_to_decide,
     resting_on,
     span,
-    won,
 )
 from curation.trust.protocol.checks import FEWEST, Found, within, worst
 from curation.trust.protocol.correlated import of_groups, predictions
@@ -209,7 +209,9 @@ def frequencies(case: DatasetCase) -> Iterator[Found]:
         why = (own and own.why) or "they were not read"
         yield Found(reason="no_frequencies", facts={"why": why})
         return
-    means = [[data.means(v) for v in won(data.cats, each)] for each in (data.unigram, own.scores)]
+    means = [
+        [data.means(v) for v in lms_and_ss(data.cats, each)] for each in (data.unigram, own.scores)
+    ]
     lms, ss = (case.change(by_mean - by_sum) for by_sum, by_mean in zip(*means, strict=True))
     inside = [within(each, settings.margin, settings) for each in (lms, ss)]
     only_lms = inside[0] == "fail" and inside[1] != "fail"
@@ -239,7 +241,7 @@ def padding(case: DatasetCase) -> Iterator[Found]:
     anti = {a.id for cat in data.cats for a in cat.associations if a.gold == GOLDS[1]}
     plain = length(data.cats)
     padded = {name: n + len(PADDING) if name in anti else n for name, n in plain.items()}
-    before, after = (data.means(won(data.cats, scores)[1]) for scores in (plain, padded))
+    before, after = (data.means(lms_and_ss(data.cats, scores)[1]) for scores in (plain, padded))
     facts = {"padding": PADDING.strip(), "before": before.mean(), "after": after.mean()}
     yield replace(case.change(after - before), facts=facts)
 

@@ -26,13 +26,13 @@ from curation.trust.measure.debias import (
     Change,
     Method,
     compare,
-    equalised,
+    equalise_sets,
     group_subspace,
     hard_blocks,
     held_out,
     mapped_blocks,
+    measure_targeted,
     soft_of_blocks,
-    targeted,
 )
 from curation.trust.measure.framework import Groups
 from curation.trust.measure.prior import MEASURES, NoPairsError, Scale
@@ -413,7 +413,7 @@ def debias(
     """
     report = report_of(out)
     _check(groups, path, out, method, equalise=equalise is not None)
-    most, aim = dimensions or len(groups.words) - 1, targeted(groups, method)
+    most, aim = dimensions or len(groups.words) - 1, measure_targeted(groups, method)
     sets = list(zip(*groups.words.values(), strict=False)) if equalise is None else equalise
     more = [*words_of([groups]), *(word for each in sets for word in each)]
     names = judges or [groups.name]
@@ -453,7 +453,7 @@ def debias(
                 about |= {"objective": {"before": soft.before, "after": soft.after}}
                 changed: Iterable[Block] = mapped_blocks(blocks(path), soft.map)
             else:
-                made = equalised(before, sets, space.axes)
+                made = equalise_sets(before, sets, space.axes)
                 about |= {"equalised": sorted(made.rows)}
                 about |= {"not_equalised": [*made.missing, *made.flat]}
                 changed = hard_blocks(every, space.axes, kept, made.rows)

@@ -25,7 +25,7 @@ GROUPS = Groups("gender", {"f": ("she", "aunt", "lass"), "m": ("he", "uncle", "l
 def test_hard_debiasing_in_blocks() -> None:
     space, sets = debias.group_subspace(GROUPS, VECTORS, 1)
     assert sets == [("she", "he"), ("aunt", "uncle")]
-    made = debias.equalised(
+    made = debias.equalise_sets(
         VECTORS, [("she", "he"), ("aunt", "uncle"), ("lass", "lad")], space.axes
     )
     assert set(made.rows) == {"she", "he", "Aunt", "uncle"}
