@@ -69,9 +69,9 @@ PART = 256  # texts whose replies come together; a killed run loses at most this
 _GPU_PART = 2048
 # Some templates tell the model today's date. The same text must give the same result tomorrow.
 _DATE = {
-    **{"%d": "01", "%m": "01", "%Y": "2025", "%B": "January", "%b": "Jan", "%A": "Wednesday"},
-    **{"%a": "Wed", "%H": "12", "%M": "00", "%S": "00"},
-}
+    "%d": "01", "%m": "01", "%Y": "2025", "%B": "January", "%b": "Jan", "%A": "Wednesday",
+    "%a": "Wed", "%H": "12", "%M": "00", "%S": "00",
+}  # fmt: skip
 _SAME_DAY = "".join(f" | replace('{code}', '{text}')" for code, text in _DATE.items())
 _SAME_DAY = f"{{%- macro strftime_now(format) -%}}{{{{ format{_SAME_DAY} }}}}{{%- endmacro +%}}"
 _LEAST = -1e4  # JSON has no infinity; a smaller log-probability is 0 in any case

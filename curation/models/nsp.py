@@ -416,9 +416,9 @@ HEAD_JSON, WEIGHTS, SETTINGS = "head.json", "head.safetensors", "train-nsp.json"
 OWN_NEXT, TRAINED_NEXT = 0, 1  # the index of the logit that means «next»
 _FORM = 1  # the version of head.json
 _TRAINING = (
-    *("corpus", "pairs_an_epoch", "articles_held_out", "epochs", "length", "batch"),
-    *("optimizer", "lr", "warmup_steps", "freeze", "seed"),
-)
+    "corpus", "pairs_an_epoch", "articles_held_out", "epochs", "length", "batch", "optimizer", "lr",
+    "warmup_steps", "freeze", "seed",
+)  # fmt: skip
 _WHOLE = "use the folder that «curation scores train-nsp» made, complete and unchanged"
 
 

@@ -184,7 +184,12 @@ def questions_table(cats: Sequence[Cat], asked: Iterable[Asked]) -> pd.DataFrame
     rows = [
         (
             *about[each.cat],
-            *(each.cat, each.pair, each.swapped, each.prompt, each.sample, each.reading.code),
+            each.cat,
+            each.pair,
+            each.swapped,
+            each.prompt,
+            each.sample,
+            each.reading.code,
             np.nan if each.reading.first is None else each.reading.first,
             each.reading.letter,
             each.second,
@@ -192,7 +197,7 @@ def questions_table(cats: Sequence[Cat], asked: Iterable[Asked]) -> pd.DataFrame
         for each in asked
         if each.cat in about
     ]
-    columns = [*OF_CAT, *("cat", "pair", "swapped", "prompt", "sample", "code", "p", "letter")]
+    columns = [*OF_CAT, "cat", "pair", "swapped", "prompt", "sample", "code", "p", "letter"]
     table = pd.DataFrame(rows, columns=[*columns, "second"]).astype({"second": bool})
     chosen = (table["letter"] == "first") | ((table["letter"] == "") & (table["p"] > 0.5))
     has = table["code"] == ""

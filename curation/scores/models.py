@@ -69,7 +69,7 @@ def check_names(models: Sequence[ModelSpec]) -> None:
             or not name.isprintable()
         ):
             raise CurationError(
-                f"«{name[:40]}{'…' * (len(name) > 40)}» cannot be the name of a model",
+                f"«{name[:40]}{'…' if len(name) > 40 else ''}» cannot be the name of a model",
                 "set a display name with LABEL=MODEL",
             )
         if names.count(name) > 1:

@@ -474,13 +474,19 @@ def long_rows(rows: Sequence[Mapping[str, Any]], *, tier: int | None = None) -> 
             value = row["figures"][name] if "figures" in row else {"printed": row[name]}
             yield [
                 *(row[key] for key in _PLACE),
-                *(" or ".join(row["numbers"]), row["basis"]),
+                " or ".join(row["numbers"]),
+                row["basis"],
                 *(row.get(key) for key in run),
-                *(" ".join(row.get("flags", ())), tier),
-                *(name, value["printed"], value.get("value")),
+                " ".join(row.get("flags", ())),
+                tier,
+                name,
+                value["printed"],
+                value.get("value"),
                 *(value.get("ci") or (None, None)),
                 name in row["too_wide"] if "figures" in row else None,
-                *(value.get("difference"), "; ".join(row.get("why", ())), row["note"]),
+                value.get("difference"),
+                "; ".join(row.get("why", ())),
+                row["note"],
             ]
 
 
@@ -522,8 +528,10 @@ def latex(
         "% needs \\usepackage{booktabs,longtable}; non-ASCII letters need UTF-8",
         rf"\begin{{longtable}}{{{columns}}}",
         rf"\caption{{{caption}}}\label{{tab:published}} \\",
-        *(*head, r"\endfirsthead"),
-        *(*head, r"\endhead"),
+        *head,
+        r"\endfirsthead",
+        *head,
+        r"\endhead",
     ]
     for row in rows:
         domain = escape(row["target"] or row["domain"]) + ("*" if row.get("few_terms") else "")

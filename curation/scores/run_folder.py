@@ -369,7 +369,12 @@ def cats_digest(cats: Sequence[Cat]) -> str:
     rows = sorted(
         orjson.dumps(
             [
-                *(cat.id, cat.kind, cat.domain, cat.target, cat.split, cat.context),
+                cat.id,
+                cat.kind,
+                cat.domain,
+                cat.target,
+                cat.split,
+                cat.context,
                 sorted((a.id, a.sentence, a.gold) for a in cat.associations),
             ]
         )

@@ -472,7 +472,11 @@ def read_predictions_run(
     pairs = read_predictions(Path(file))
     scores = scores_of(pairs, where=file, lower_is_likelier=lower, partial=partial)
     return Run(
-        *(name, declared or PREDICTIONS, "", scores.values, {}, file),
+        model=name,
+        rule=declared or PREDICTIONS,
+        variant="",
+        scores=scores.values,
+        where=file,
         profile=declared if declared in PROFILES else "",
         lower_is_likelier=lower or next(iter(kinds), False),
         bad=scores.bad,

@@ -14,11 +14,10 @@ from curation.stats.metrics import ALL, BOTH, METRICS
 from curation.text.wording import amount
 
 COLUMNS = (
-    *("run", "model", "rule", "variant", "profiles", "own_head", "other_head"),
-    *("lower_is_likelier", "flags", "parameters", "corpus_gb", "split", "tier", "targets"),
-    *("missing", "kind", "domain", "term", "figure", "value", "low", "high", "too_wide"),
-    *("cats", "terms", "few_terms"),
-)
+    "run", "model", "rule", "variant", "profiles", "own_head", "other_head", "lower_is_likelier",
+    "flags", "parameters", "corpus_gb", "split", "tier", "targets", "missing", "kind", "domain",
+    "term", "figure", "value", "low", "high", "too_wide", "cats", "terms", "few_terms",
+)  # fmt: skip
 SIZES = {"parameters": "parameters", "corpus_gb": "corpus, GB"}  # as tables head them
 
 
@@ -58,9 +57,20 @@ def tidy(
                 for metric in METRICS:
                     low, high = cell[f"{metric}_ci"] or (None, None)
                     yield [
-                        *(result["run"], result["model"], rule_text(result, kind), *of_run),
-                        *(kind, domain, term, metric, cell[metric], low, high),
-                        *(metric in cell["too_wide"], cell["cats"], cell["terms"]),
+                        result["run"],
+                        result["model"],
+                        rule_text(result, kind),
+                        *of_run,
+                        kind,
+                        domain,
+                        term,
+                        metric,
+                        cell[metric],
+                        low,
+                        high,
+                        metric in cell["too_wide"],
+                        cell["cats"],
+                        cell["terms"],
                         cell.get("few_terms", False),
                     ]
 

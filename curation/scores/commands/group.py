@@ -281,9 +281,17 @@ def _list(rows: "Sequence[Printed]") -> None:
         heads = ["model", "split", "kind", "domain", "target", "lms", "ss", "icat"]
         cells = [
             [
-                *(row.model, row.split, row.kind, row.domain, row.target),
-                *(_printed(row.lms, row.digits), _printed(row.ss, row.digits)),
-                *(_printed(row.icat, row.digits), " or ".join(row.numbers), row.basis, row.note),
+                row.model,
+                row.split,
+                row.kind,
+                row.domain,
+                row.target,
+                _printed(row.lms, row.digits),
+                _printed(row.ss, row.digits),
+                _printed(row.icat, row.digits),
+                " or ".join(row.numbers),
+                row.basis,
+                row.note,
             ]
             for row in own
         ]
@@ -342,10 +350,14 @@ def _show_table(title: str, pairs: Sequence[Fields]) -> None:
             difference, ends = value["difference"], value["ci"]
             cells.append(
                 [
-                    *(*first, metric, _printed(value["printed"], pair["digits"]), value["value"]),
+                    *first,
+                    metric,
+                    _printed(value["printed"], pair["digits"]),
+                    value["value"],
                     f"{console.show(ends)}~" if metric in pair["too_wide"] else ends,
                     None if difference is None else round(difference, 2) + 0.0,  # no -0.00
-                    *(value["inside"], ", ".join(pair["why"])),
+                    value["inside"],
+                    ", ".join(pair["why"]),
                 ]
             )
     heads = ["model", "domain", *(["run"] if named else []), "rule", "", "printed", "yours"]

@@ -268,15 +268,25 @@ def _show_shares(rows: Sequence[ChoiceRow]) -> None:
             row["questions"],
             100 * row["answered"] / row["questions"] if row["questions"] else None,
             *(_percent(row["none"][code]) for code in codes),
-            *(_percent(row["no_answer"]), _share_span(row["no_answer"]["ci"])),
-            *(_percent(row["first"]), _share_span(row["first"]["ci"]), _percent(row["split"])),
+            _percent(row["no_answer"]),
+            _share_span(row["no_answer"]["ci"]),
+            _percent(row["first"]),
+            _share_span(row["first"]["ci"]),
+            _percent(row["split"]),
         ]
         for row in rows
     ]
     heads = [
-        *("model", "prompts × samples", "questions", "answered %"),
+        "model",
+        "prompts × samples",
+        "questions",
+        "answered %",
         *(_CODES[code] for code in codes),
-        *("no answer %", "95 %", "first letter %", "95 %", "split %"),
+        "no answer %",
+        "95 %",
+        "first letter %",
+        "95 %",
+        "split %",
     ]
     _table("Answers of chat models, all CATs of the run", heads, table)
     console.say(
@@ -293,8 +303,10 @@ def _show_second(rows: Sequence[ChoiceRow]) -> None:
             values = [metrics.get(name, {}) for name in METRICS]
             table.append(
                 [
-                    *(_choice_name(row), _percent(second["asked"])),
-                    *(_share_span(second["asked"]["ci"]), _percent(second["named"])),
+                    _choice_name(row),
+                    _percent(second["asked"]),
+                    _share_span(second["asked"]["ci"]),
+                    _percent(second["named"]),
                     *(value.get(part) for value in values for part in ("value", "without")),
                 ]
             )
@@ -318,10 +330,14 @@ def _show_groups(rows: Sequence[ChoiceRow]) -> None:
         for group in [*row["domains"], *row["differ"][:_MOST_GROUPS]]:
             table.append(
                 [
-                    *(_choice_name(row), group["group"]),
+                    _choice_name(row),
+                    group["group"],
                     "refused" if group["outcome"] == "answer_refused" else "no answer",
-                    *(group["terms"], group["cats"]),
-                    *(100 * group["share"], _share_span(group["ci"]), 100 * group["rest"]),
+                    group["terms"],
+                    group["cats"],
+                    100 * group["share"],
+                    _share_span(group["ci"]),
+                    100 * group["rest"],
                     f"{100 * group['difference']:+.2f}",
                     _share_span(group["ci_difference"], signed=True),
                     _p(group["p_holm"]),
@@ -562,8 +578,14 @@ def _show_by_size(group: Ranking, runs: Runs, suffix: str) -> None:
 def _show_terms(group: Ranking, count: int, suffix: str) -> None:
     rows = [
         [
-            *(row["domain"], row["end"], row["term"], row["ss"], row["ss_ci"], row["lms"]),
-            *(row["cats"], row["agreement"]),
+            row["domain"],
+            row["end"],
+            row["term"],
+            row["ss"],
+            row["ss_ci"],
+            row["lms"],
+            row["cats"],
+            row["agreement"],
         ]
         for row in most_and_least(group.terms, count=count)
     ]
@@ -578,8 +600,13 @@ def _show_model_terms(part: ModelTerms, runs: Runs, tier: str) -> None:
     """One model by domain, with its most and least stereotyped terms (ACL Table 8)."""
     rows = [
         [
-            *(row["domain"], row["end"], row["term"] or _all_terms(row), *values(row)),
-            *(row["cats"], row["mean_ss"], row["agreement"]),
+            row["domain"],
+            row["end"],
+            row["term"] or _all_terms(row),
+            *values(row),
+            row["cats"],
+            row["mean_ss"],
+            row["agreement"],
         ]
         for row in part.rows
     ]
