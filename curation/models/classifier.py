@@ -182,11 +182,7 @@ class Classifier:
 
 
 def classify(
-    classifier: Classifier,
-    texts: Sequence[str],
-    *,
-    batch_tokens: int | None = None,
-    tell: Tell = lambda _: None,
+    classifier: Classifier, texts: Sequence[str], *, tell: Tell = lambda _: None
 ) -> list[Sentiment]:
     """The sentiment of texts (ACL §4.4, Table 2), as probabilities from 0 to 1.
 
@@ -197,7 +193,6 @@ def classify(
     Args:
         classifier: a classifier, opened by ``load``.
         texts: texts in any language that it reads.
-        batch_tokens: tokens in a batch; None keeps the size that the classifier has.
         tell: called with the number of texts in each batch.
 
     Returns:
@@ -207,8 +202,6 @@ def classify(
     Raises:
         CurationError: a text is empty; memory ran out; an output of the model is not a number.
     """
-    if batch_tokens is not None:
-        classifier.batch_tokens = max(1, batch_tokens)
     parts: list[NDArray[np.float64]] = [np.zeros((0, len(classifier.classes)))]
     for start in range(0, len(texts), _PARTS):
         encoded = classifier.encode(texts[start : start + _PARTS], first=start + 1)

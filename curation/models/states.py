@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from curation.files import CurationError
 from curation.models.forward import filled, halved, usual_batch
 from curation.models.loading import Loaded, load, loading_options
-from curation.models.tokens import Tokens, surround, tokenize
+from curation.models.tokens import Tokens, end_types, surround, tokenize
 
 Tell = Callable[[int], None]
 Floats = NDArray[np.float64]
@@ -130,7 +130,7 @@ class StateReader:
             and "token_type_ids" in self._accepted
             and "token_type_ids" in loaded.tokenizer.model_input_names
         )
-        self._after_types = self._types_of_end()
+        self._after_types = end_types(loaded.tokenizer) if self._typed else [0] * len(self._after)
         self.layers, self.width = self._shape()
         self.layer = self.layers if layer is None else layer
         if not 0 <= self.layer <= self.layers:
@@ -224,14 +224,6 @@ class StateReader:
         whole = [*self._before, *ids, *self._after]
         before = len(whole) - len(self._after)
         return _Row(whole, [0] * before + self._after_types)
-
-    def _types_of_end(self) -> list[int]:
-        """Segment ids of the special tokens after a text: XLNet's <cls> has its own segment."""
-        count = len(self._after)
-        if not (self._typed and count):
-            return [0] * count
-        encoded = self.loaded.tokenizer("a", return_token_type_ids=True)
-        return list(encoded["token_type_ids"])[-count:]
 
     # --- the model ------------------------------------------------------------------------------
 

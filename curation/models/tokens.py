@@ -109,6 +109,13 @@ def surround(tokenizer: Any) -> tuple[list[int], list[int]]:
     return ids[:first], ids[last:]
 
 
+def end_types(tokenizer: Any) -> list[int]:
+    """Segment ids of the special tokens after a text: XLNet's <cls> has a segment of its own."""
+    count = len(surround(tokenizer)[1])
+    types = list(tokenizer("a", return_token_type_ids=True)["token_type_ids"])
+    return types[len(types) - count :]
+
+
 def start_token(tokenizer: Any) -> int:
     """The BOS token or, if the tokenizer has none, its end-of-text token.
 

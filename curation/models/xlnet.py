@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from curation.models.forward import Row, Runner, Text, filled, logits_at, read
 from curation.models.loading import Loaded
-from curation.models.tokens import surround
+from curation.models.tokens import end_types
 
 
 class XLNetRunner(Runner):
@@ -24,7 +24,7 @@ class XLNetRunner(Runner):
 
     def __init__(self, loaded: Loaded, *, batch_tokens: int | None = None, plain: bool = False):
         self._mask_token = loaded.tokenizer.mask_token_id
-        self._end_types = _end_types(loaded.tokenizer)
+        self._end_types = end_types(loaded.tokenizer)
         repair(loaded)
         super().__init__(loaded, batch_tokens=batch_tokens, plain=plain)
 
@@ -110,13 +110,6 @@ class XLNetRunner(Runner):
             ).logits
             log_probs.append(read(logits[0], np.array([0]), np.array([token])))
         return np.concatenate(log_probs)
-
-
-def _end_types(tokenizer: Any) -> list[int]:
-    """Segment ids of the special tokens after a text: XLNet's <cls> has a segment of its own."""
-    count = len(surround(tokenizer)[1])
-    types = list(tokenizer("a", return_token_type_ids=True)["token_type_ids"])
-    return types[len(types) - count :]
 
 
 def repair(loaded: Loaded) -> None:

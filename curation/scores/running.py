@@ -378,17 +378,17 @@ def _append(job: Job, shard: Shard, done: Done) -> int:
     return len(refused)
 
 
-def conclude(job: Job, cats: Sequence[Cat], *, ties: Ties) -> Fields:
+def conclude(job: Job, cats: Sequence[Cat], *, ties: Ties, **replies: str | None) -> Fields:
     """Compute ``results_by_split``, and write them to the run's ``results.json``.
 
-    ``of`` says which CATs they are of, as in ``run_folder.scored_cats``.
+    ``of`` says which CATs they are of, as in ``run_folder.scored_cats``, and has ``replies``.
 
     Raises:
-        CurationError: no CAT has a score for each of its associations.
+        CurationError: no CAT has a score for each of its associations. A chat model may have none.
     """
-    content = {**results_by_split(job, cats, ties=ties), "of": scored_cats(cats)}
+    content = {**results_by_split(job, cats, ties=ties), "of": {**scored_cats(cats), **replies}}
     write_json(job.folder / RESULTS, content)
-    if not content["splits"]:
+    if not content["splits"] and not job.spec.chat:
         raise CurationError(
             f"{job.identity['model']}: no CAT has a score for each of its associations",
             f"see {job.folder / REJECTED} for the reasons",
@@ -504,11 +504,7 @@ def ask_cats(
                 raise
         choice = derive(replies)
         _about_others(replies, notice)
-        report = {
-            **results_by_split(job, cats, ties=ties),
-            "of": {**scored_cats(cats), "replies_sha256": digest(job.folder / REPLIES)},
-        }
-        write_json(job.folder / RESULTS, report)
+        report = conclude(job, cats, ties=ties, replies_sha256=digest(job.folder / REPLIES))
     none = choice["answers"]["questions"] - choice["answers"]["answered"]
     counts = {"asked": len(open_), "before": before, "no_answer": none}
     return AskedCats(counts, report, choice)

@@ -96,10 +96,12 @@ def test_it_is_what_transformers_tells_one_text_at_a_time(built: Classifiers, na
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama"])
 def test_the_size_of_batches_changes_nothing(built: Classifiers, name: str) -> None:
     classifier = load(str(built(name)))
-    whole = classify(classifier, TEXTS, batch_tokens=100_000)
+    classifier.batch_tokens = 100_000
+    whole = classify(classifier, TEXTS)
     for tokens in (1, 150, 300, 100_000):
         told: list[int] = []
-        again = classify(classifier, TEXTS[::-1], batch_tokens=tokens, tell=told.append)
+        classifier.batch_tokens = tokens
+        again = classify(classifier, TEXTS[::-1], tell=told.append)
         np.testing.assert_allclose(again[::-1], whole, atol=1e-5)
         assert sum(told) == len(TEXTS)
         assert (len(told) == 1) is (tokens == 100_000)
@@ -170,7 +172,8 @@ def test_a_long_text_loses_its_end_and_that_is_said(built: Classifiers) -> None:
 
 def test_no_memory_halves_the_batches(built: Classifiers, monkeypatch: Patch) -> None:
     classifier = load(str(built()))
-    whole = classify(classifier, TEXTS, batch_tokens=100_000)
+    classifier.batch_tokens = 100_000
+    whole = classify(classifier, TEXTS)
     model = classifier.loaded.model
     monkeypatch.setattr(model, "forward", short_of_memory(model.forward, most=200))
     np.testing.assert_allclose(classify(classifier, TEXTS), whole, atol=1e-5)

@@ -381,10 +381,6 @@ class Corpus(Texts):
         """The number of sentences."""
         return int((self.after - self.first).sum())
 
-    def sentence(self, number: int) -> str:
-        """The sentence with this number."""
-        return self.text(number)
-
 
 class Pairs(NamedTuple):
     """First and second sentences by number; the label is 1 if the second comes next, else 0."""

@@ -149,7 +149,7 @@ class NextSentenceTrainer(Trainer):
         return [_select(drawn, batch) for batch in self.order(sizes, epoch)]
 
     def _texts(self, some: Pairs) -> list[Text]:
-        sentence = self.corpus.sentence
+        sentence = self.corpus.text
         both = [(sentence(a), sentence(b)) for a, b in zip(some.first, some.second, strict=True)]
         joined = texts(
             self.loaded, both, labels=some.label.tolist(), window=self.settings.length, shorten=True
@@ -182,7 +182,7 @@ class NextSentenceTrainer(Trainer):
             "articles": self.corpus.articles,
             "articles_of_one_sentence": self.corpus.single,
             "articles_repeated": self.corpus.repeated,
-            "sentences": self.corpus.sentences,
+            "sentences": self.corpus.texts,
             "pairs_an_epoch": self.pairs,
             **self.held_counts,
             "paper_held_out_accuracy": list(PAPER),

@@ -49,7 +49,7 @@ def lettered(corpus: Read) -> Read:
 def all_articles(corpus: Corpus) -> list[list[str]]:
     """The articles, as they come out again."""
     return [
-        [corpus.sentence(n) for n in range(first, after)]
+        [corpus.text(n) for n in range(first, after)]
         for first, after in zip(corpus.first, corpus.after, strict=True)
     ]
 
@@ -186,11 +186,11 @@ def test_half_of_the_pairs_follow_each_other_and_half_are_of_two_articles(letter
     corpus = lettered(4, 2, 7, 3, 5)
     found = pairs(corpus, np.array([0, 2, 3]), seed=[1, 0])
     # All but each article's last sentence begin a pair: 3 + 6 + 2 = 11, and 6 of 11 are «next».
-    first = [corpus.sentence(n) for n in found.first]
+    first = [corpus.text(n) for n in found.first]
     assert first == [*("A0", "A1", "A2"), *("C0", "C1", "C2", "C3", "C4", "C5"), "D0", "D1"]
     assert found.label.sum() == 6
     for one, second, label in zip(first, found.second, found.label, strict=True):
-        other = corpus.sentence(second)
+        other = corpus.text(second)
         if label:
             assert (other[0], int(other[1])) == (one[0], int(one[1]) + 1)
         else:
@@ -200,7 +200,7 @@ def test_half_of_the_pairs_follow_each_other_and_half_are_of_two_articles(letter
 def test_any_sentence_of_another_article_may_come_and_all_do_evenly(lettered: Read) -> None:
     corpus = lettered(2, 3, 1, 4)  # C is left out: one sentence
     drawn = [pairs(corpus, np.array([0, 1, 2]), seed=[1, n]) for n in range(3000)]
-    instead = [corpus.sentence(found.second[0]) for found in drawn if not found.label[0]]  # of A1
+    instead = [corpus.text(found.second[0]) for found in drawn if not found.label[0]]  # of A1
     names, counts = np.unique(instead, return_counts=True)
     assert names.tolist() == ["B0", "B1", "B2", "D0", "D1", "D2", "D3"]
     # 6 begins, 3 of them «next»: about 1500 draws among 7, so 214 each with a deviation of 14.
@@ -339,7 +339,7 @@ def test_a_folder_is_read_in_sorted_order_and_other_files_are_left_alone(tmp_pat
     assert named == ["AA/wiki_00", "AA/wiki_01.bz2", "AB/wiki_00"]
     told = list[tuple[int, int]]()
     corpus = read_corpus([folder], tell=lambda done, total: told.append((done, total)))
-    assert [corpus.sentence(n) for n in range(6)] == ["A0.", "A1.", "C0.", "C1.", "B0.", "B1."]
+    assert [corpus.text(n) for n in range(6)] == ["A0.", "A1.", "C0.", "C1.", "B0.", "B1."]
     assert (corpus.articles, corpus.single) == (3, 1)
 
     # The folder's sha256 is that of what «sha256sum AA/wiki_00 AA/wiki_01.bz2 AB/wiki_00» prints.
