@@ -178,9 +178,11 @@ def first(path: Path) -> None:
 def whole(path: Path) -> None:
     """Ours, the whole scan: both readings, and the work between and after them."""
     from curation.terms.dump import scan
-    from curation.terms.facts import languages
+    from curation.terms.facts import wikidata_codes
 
-    found = scan([path], _asks(), languages=languages("de", ["en"]), own=languages("de"), least=3)
+    found = scan(
+        [path], _asks(), languages=wikidata_codes("de", ["en"]), own=wikidata_codes("de"), least=3
+    )
     assert found.facts.entities
 
 

@@ -387,7 +387,6 @@ MAY_OPEN = {
     "trust.protocol.attested": "the answers; questions that are shipped",
     "released.folder": "folders of releases, and other versions of a dataset",
     "released.commitments": "private gold files",
-    "release.hub": "the files that go up",
     "release.anonymous": "the texts for annotators that are shipped",
     "release.harness_files": "lm_eval_metrics.py, which releases contain",
     "board.about": "board.toml",

@@ -108,7 +108,7 @@ class Plan(NamedTuple):
 def _read_plans(campaign: "Campaign") -> Mapping[str, Plan]:
     answered = campaign.round_names()
     opened = (each for each in campaign.rounds if each.name in answered)
-    plans = (Plan(*(getattr(each, field) for field in Plan._fields)) for each in opened)
+    plans = (Plan(**{name: getattr(each, name) for name in Plan._fields}) for each in opened)
     return MappingProxyType({plan.name: plan for plan in plans})
 
 

@@ -439,8 +439,14 @@ FIELDS: dict[str, tuple[str, ...]] = {
     ),
     "rounds.form": ("name_target", "blank_alone"),
     "rounds.letting_in": (
-        *("consent", "write_seconds", "label_seconds", "near"),
-        *("name_target", "blank_alone", "keep_deleted", "accept_times"),
+        "consent",
+        "write_seconds",
+        "label_seconds",
+        "near",
+        "name_target",
+        "blank_alone",
+        "keep_deleted",
+        "accept_times",
     ),
     "rounds.published": tuple(
         name

@@ -296,13 +296,31 @@ def association_table(cats: Iterable[Cat]) -> "pd.DataFrame":
     import pandas as pd
 
     columns = [
-        *("cat", "association", "kind", "domain", "target", "family", "split", "tier"),
-        *("context", "sentence", "gold"),
+        "cat",
+        "association",
+        "kind",
+        "domain",
+        "target",
+        "family",
+        "split",
+        "tier",
+        "context",
+        "sentence",
+        "gold",
     ]
     rows = [
         (
-            *(cat.id, a.id, cat.kind, cat.domain, cat.target, cat.family, cat.split, cat.tier),
-            *(cat.context, a.sentence, a.gold),
+            cat.id,
+            a.id,
+            cat.kind,
+            cat.domain,
+            cat.target,
+            cat.family,
+            cat.split,
+            cat.tier,
+            cat.context,
+            a.sentence,
+            a.gold,
         )
         for cat in cats
         for a in cat.associations

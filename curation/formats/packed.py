@@ -2,12 +2,12 @@
 
 import bz2
 import gzip
+import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from struct import error as StructError  # noqa: N812
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
@@ -22,8 +22,17 @@ PICKLE = "a Python pickle, which is never loaded here"
 OLE = b"\xd0\xcf\x11\xe0"  # old Office files, and new ones with a password
 LOCKED = "EncryptedPackage".encode("utf-16-le")
 DAMAGE = (
-    *(BadZipFile, zlib.error, EOFError, OSError, ValueError, LookupError, RuntimeError),
-    *(NotImplementedError, StructError, OverflowError, AttributeError),
+    BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    LookupError,
+    RuntimeError,
+    NotImplementedError,
+    struct.error,
+    OverflowError,
+    AttributeError,
 )
 """What ``zipfile`` raises for damaged archives."""
 

@@ -46,8 +46,12 @@ FORM: dict[Space, dict[str, tuple[str, str]]] = {
     "reason": {
         name: ("review", name)
         for name in (
-            *("unknown", "not_a_group", "insult"),
-            *("too_general", "wrong_word", "other_reason"),
+            "unknown",
+            "not_a_group",
+            "insult",
+            "too_general",
+            "wrong_word",
+            "other_reason",
         )
     },
     "answer": {OTHER: ("review", "into_other")},

@@ -1,6 +1,6 @@
 """Releases for anonymous review: names and addresses are left out, and every file is searched.
 
-``anonymous`` takes out of the facts what says who made a release. ``scan`` then searches the
+``anonymize`` takes out of the facts what says who made a release. ``scan`` then searches the
 finished files, because names can also be in texts that somebody wrote.
 """
 
@@ -23,8 +23,13 @@ from curation.text.wording import amount, some
 
 _LISTS = read_toml(shipped("data", "release", "anonymous.toml"), fix="see its comments")
 DATA = (
-    *("cats/", "hidden/", "intrasentence/", "intersentence/", "annotations"),
-    *(*STEREOSET, SEALED),
+    "cats/",
+    "hidden/",
+    "intrasentence/",
+    "intersentence/",
+    "annotations",
+    *STEREOSET,
+    SEALED,
 )
 """Beginnings of the paths of files with the texts of CATs, or with ids only."""
 _MAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
@@ -65,7 +70,7 @@ class Place(NamedTuple):
 # --- taking names out -----------------------------------------------------------------------
 
 
-def anonymous(facts: Facts, secrets: Collection[str] = ()) -> Facts:
+def anonymize(facts: Facts, secrets: Collection[str] = ()) -> Facts:
     """The facts of a release for review: without names, addresses and links.
 
     Authors, contact and takedown address, links, the DOI and the Hub's id are left out, and so are

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import eq
 
 from curation.campaign.manifest import is_inside
-from curation.files import CurationError
+from curation.files import CurationError, read_text
 from curation.records import VALUES
 from curation.released.contents import ANNOTATIONS, CARD, FACTS, SUMS, TERMS
 from curation.released.findings import Finding, finding, listed, named
@@ -276,7 +276,7 @@ def check_sums(release: Release) -> Iterator[Finding]:
     if SUMS not in release.files:
         yield finding("no_checksums", SUMS, "is not there", severity=release.lacking)
         return
-    text, problems = load(release, SUMS, release.text, most=_LARGEST)
+    text, problems = load(release, SUMS, read_text, most=_LARGEST)
     yield from problems
     if text is None:
         return

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from curation.campaign.manifest import is_inside
+from curation.files import read_json, read_text
 from curation.released.contents import (
     CARD,
     CITATION,
@@ -36,8 +37,7 @@ def check_metadata(release: Release) -> Iterator[Finding]:
     yield from _parts(release)
     yield from _sizes(release)
     yield from _citation(release)
-    yield from _croissant(release)
-    yield from _datapackage(release)
+    yield from _descriptors(release)
     if release.facts and (keys := release.facts.open):
         detail = f"{amount(len(keys), 'question')}: {some(keys, _MOST_QUESTIONS)}"
         yield finding("open_question", STATEMENT, detail)
@@ -107,7 +107,7 @@ def _sizes(release: Release) -> Iterator[Finding]:
 
 
 def _citation(release: Release) -> Iterator[Finding]:
-    text, problems = load(release, CITATION, release.text, most=LARGEST_YAML)
+    text, problems = load(release, CITATION, read_text, most=LARGEST_YAML)
     yield from problems
     if text is None:
         return
@@ -122,56 +122,63 @@ def _citation(release: Release) -> Iterator[Finding]:
         yield finding("citation", CITATION, f"has no {', '.join(missing)}")
 
 
-def _descriptor(release: Release, name: str) -> tuple[dict[str, Any] | None, list[Finding]]:
-    content, problems = load(release, name, release.json, most=_LARGEST)
-    if name in release.files and not problems and not isinstance(content, dict):
-        return None, [finding("descriptor", name, "is not a JSON object")]
-    return content, problems
-
-
-def _croissant(release: Release) -> Iterator[Finding]:
-    content, problems = _descriptor(release, CROISSANT)
-    yield from problems
-    if content is None:
-        return
-    files = content.get("distribution")
-    count = 0
-    for entry in files if isinstance(files, list) else ():
-        if not isinstance(entry, dict) or "contentUrl" not in entry:
+def _descriptors(release: Release) -> Iterator[Finding]:
+    for name, described_files, check_rest in (
+        (CROISSANT, _distribution, _address),
+        (DATAPACKAGE, _resources, _licences),
+    ):
+        content, problems = load(release, name, read_json, most=_LARGEST)
+        yield from problems
+        if name not in release.files or problems:
             continue
-        count += 1
-        number = str(entry.get("contentSize", "")).removesuffix("B").strip()
-        size = int(number) if number.isdecimal() and len(number) < 20 else None
-        yield from _described(release, CROISSANT, entry["contentUrl"], entry.get("sha256"), size)
-    if release.ours and not count:
-        yield finding("descriptor", CROISSANT, "describes no file")
+        if not isinstance(content, dict):
+            yield finding("descriptor", name, "is not a JSON object")
+            continue
+        described = list(described_files(content))
+        for path, sha, size in described:
+            yield from _described(release, name, path, sha, size)
+        if release.ours and not described:
+            yield finding("descriptor", name, "describes no file")
+        yield from check_rest(release, content)
+
+
+def _objects(content: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """The objects in a list that a file should have under this key."""
+    given = content.get(key)
+    return [entry for entry in given if isinstance(entry, dict)] if isinstance(given, list) else []
+
+
+def _distribution(content: Mapping[str, Any]) -> Iterator[tuple[Any, Any, int | None]]:
+    """Path, sha256 and size of each file that Croissant describes."""
+    for entry in _objects(content, "distribution"):
+        if "contentUrl" in entry:
+            number = str(entry.get("contentSize", "")).removesuffix("B").strip()
+            size = int(number) if number.isdecimal() and len(number) < 20 else None
+            yield entry["contentUrl"], entry.get("sha256"), size
+
+
+def _resources(content: Mapping[str, Any]) -> Iterator[tuple[Any, Any, int | None]]:
+    """Path, sha256 and size of each file that a data package describes."""
+    for entry in _objects(content, "resources"):
+        paths = entry.get("path")
+        if isinstance(paths, list):  # sha256 and size are of all together
+            yield from ((path, None, None) for path in paths if path is not None)
+        elif paths is not None:
+            sha = str(entry.get("hash", "")).removeprefix("sha256:")
+            size = entry.get("bytes")
+            yield paths, sha if len(sha) == 64 else None, size if type(size) is int else None
+
+
+def _address(release: Release, content: Mapping[str, Any]) -> Iterator[Finding]:
     if release.facts and not release.facts.anonymous and not content.get("url"):
         yield finding("no_address", CROISSANT, "has no «url»")
 
 
-def _datapackage(release: Release) -> Iterator[Finding]:
-    content, problems = _descriptor(release, DATAPACKAGE)
-    yield from problems
-    if content is None:
-        return
-    resources = content.get("resources")
-    count = 0
-    for entry in resources if isinstance(resources, list) else ():
-        if not isinstance(entry, dict):
-            continue
-        paths = entry.get("path")
-        for path in paths if isinstance(paths, list) else [paths]:
-            if path is None:
-                continue
-            count += 1
-            single = not isinstance(paths, list)
-            sha = str(entry.get("hash", "")).removeprefix("sha256:") if single else None
-            size = entry.get("bytes") if single and type(entry.get("bytes")) is int else None
-            is_sha = sha is not None and len(sha) == 64
-            yield from _described(release, DATAPACKAGE, path, sha if is_sha else None, size)
-    if release.ours and not count:
-        yield finding("descriptor", DATAPACKAGE, "describes no file")
-    yield from _licences(release, content)
+def _licences(release: Release, content: Mapping[str, Any]) -> Iterator[Finding]:
+    facts, names = release.facts, [str(e.get("name")) for e in _objects(content, "licenses")]
+    if facts and facts.licence.spdx and names and facts.licence.spdx not in names:
+        detail = f"{named(names)}; release.json has {facts.licence.spdx}"
+        yield finding("licence_differs", DATAPACKAGE, detail)
 
 
 def _described(
@@ -198,16 +205,6 @@ def _described(
             return  # reported as unreadable
         if sha is not None and actual != sha:
             yield finding("descriptor", name, f"{path} has another sha256")
-
-
-def _licences(release: Release, content: Mapping[str, Any]) -> Iterator[Finding]:
-    facts, given = release.facts, content.get("licenses")
-    if facts is None or not isinstance(given, list) or not facts.licence.spdx:
-        return
-    names = [str(entry.get("name")) for entry in given if isinstance(entry, dict)]
-    if names and facts.licence.spdx not in names:
-        detail = f"{named(names)}; release.json has {facts.licence.spdx}"
-        yield finding("licence_differs", DATAPACKAGE, detail)
 
 
 _MOST_PATHS = 10_000  # paths in configs that are looked at

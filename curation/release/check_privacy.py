@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from curation.campaign.private import PRIVATE
 from curation.catsets.entries import HIDDEN
-from curation.files import CurationError
+from curation.files import CurationError, read_text
 from curation.released.columns import TELLING
 from curation.released.contents import ANNOTATIONS, FACTS, SEALED
 from curation.released.findings import Finding, finding, listed, named
@@ -19,8 +19,13 @@ from curation.released.numbers import too_much
 from curation.text.rules import same_text
 
 NEVER = (
-    *("gold-*.jsonl", "given-out.jsonl", "people.jsonl", "people.csv"),
-    *("standing.jsonl", "asked.json", "*.key"),
+    "gold-*.jsonl",
+    "given-out.jsonl",
+    "people.jsonl",
+    "people.csv",
+    "standing.jsonl",
+    "asked.json",
+    "*.key",
 )
 """Names of files that never leave a campaign."""
 FOLDERS = frozenset({"raw", "tasks", "2-rounds", "1-terms"})
@@ -214,7 +219,7 @@ def quoted(release: Release, texts: Iterable[str]) -> Iterator[Finding]:
     for name in release.files:
         if not is_metadata(name) or name == ANNOTATIONS:
             continue
-        content, _ = load(release, name, release.text)  # reported as unreadable
+        content, _ = load(release, name, read_text)  # reported as unreadable
         content = same_text((content or "").replace("\\", ""))  # escapes of JSON, Markdown
         places = ((at, content[at : at + _START]) for at in range(len(content) - _START + 1))
         found = {t for at, s in places for t in by_start.get(s, ()) if content.startswith(t, at)}

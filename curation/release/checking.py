@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -19,25 +18,21 @@ from curation.campaign.source import FORM
 from curation.campaign.store import SETTINGS, Campaign, open_campaign
 from curation.campaign.versions import ANONYMOUS, built_versions
 from curation.catsets.stereoset import read_entries
-from curation.files import CurationError, read_bytes, read_json, read_text
+from curation.files import CurationError, read_bytes, read_text
 from curation.formats.tables import read_json_lines
 from curation.measures.pitfalls import pitfalls
 from curation.records import Cat, CatAssociation, Severity
-from curation.release import check_cats, check_metadata, check_privacy, hiding, hub
+from curation.release import check_cats, check_metadata, check_privacy
 from curation.release.anonymous import names, scan
 from curation.release.check_privacy import quoted
 from curation.release.near import AnyCat, Pair, near
-from curation.release.statement import read_statement
 from curation.released.commitments import published_gold, read_golds, unlike, verify
 from curation.released.contents import FACTS, REVEAL, PublishedCat
-from curation.released.facts import Facts, Hub
 from curation.released.findings import Finding, finding, in_order, listed, strictly
 from curation.released.folder import (
     Release,
     committed,
-    list_files,
     read_release,
-    refuse_first,
     refuse_no_folder,
 )
 from curation.released.seen import Seen, from_item
@@ -355,109 +350,3 @@ def _anonymous(release: Release) -> Iterator[Finding]:
     yield from listed("not_anonymous", FACTS, secrets, "{places}")
     shown = [f"{place.path} line {place.line}: {place.found}" for place in places]
     yield from listed("not_anonymous", "the files", shown)
-
-
-def push_target(campaign: Campaign, to: str = "") -> Hub:
-    """The dataset on the hub that a release goes to, and who may download it.
-
-    Args:
-        campaign: the campaign.
-        to: OWNER/NAME; by default ``[hub] id`` of ``7-release/statement.toml``.
-
-    Raises:
-        CurationError: neither names a dataset.
-    """
-    own = read_statement(campaign).hub
-    if not (name := to or own.id):
-        fix = "give --to OWNER/NAME, or set id in [hub] of 7-release/statement.toml"
-        raise CurationError("nothing says where the release goes on the hub", fix)
-    hub.check_name(name)
-    return own.model_copy(update={"id": name})
-
-
-def check_before(campaign: Campaign, version: str = "", reporter: Reporter = QUIET) -> Path:
-    """The folder of a version that may be uploaded.
-
-    Raises:
-        CurationError: it is not built, is anonymous or not a whole release, has gold labels that
-            another version hides, or its check blocks.
-    """
-    folder = folder_of(campaign, version)
-    is_anonymous = CurationError(
-        f"{folder.name} is anonymous, and an account on the hub has a name",
-        "give reviewers the folder itself; push the version when it may be named",
-    )
-    if folder.name.endswith(ANONYMOUS):
-        raise is_anonymous
-    if not (folder / FACTS).exists():
-        raise CurationError(
-            f"{folder.name} is not a whole release: it has no release.json, and would replace one",
-            "to publish revealed gold labels beside their release: hf upload OWNER/NAME "
-            f"{folder} revealed --repo-type dataset",
-        )
-    hiding.check_upload(campaign, folder)
-    findings = check_release(folder, reporter=reporter)
-    check = f"«curation release check {folder.name}»"
-    if blocking := [f"{f.code} ({f.where})" for f in findings if f.severity == "block"]:
-        block = amount(len(blocking), "finding blocks", "findings block")
-        what = f"{block} the upload of {folder.name}: {some(blocking, 5)}"
-        raise CurationError(what, f"{check} says what to do")
-    if Facts.model_validate(read_json(folder / FACTS)).anonymous:
-        raise is_anonymous
-    if warned := counts(findings)["warn"]:
-        reporter.warn(f"{amount(warned, 'warning')} about {folder.name}: {check} shows them")
-    return folder
-
-
-def local_files(folder: Path) -> list[hub.Local]:
-    """The files of a release folder, by path."""
-    release = Release(folder)
-    refuse_first(release, list_files(release))
-    return [hub.Local(name, folder / name, size) for name, size in sorted(release.files.items())]
-
-
-def planned_push(folder: Path, repo: str, *, reporter: Reporter = QUIET) -> list[hub.Planned]:
-    """What an upload would do with each file; nothing is sent.
-
-    If the hub cannot be reached, or there is no token, the state of the files is «unknown».
-
-    Raises:
-        CurationError: huggingface_hub is not installed, or the folder has a link.
-    """
-    files = local_files(folder)
-    try:
-        remote = hub.look(hub.open_hub(), repo)
-    except CurationError as error:
-        reporter.warn(f"not compared with the hub: {error.what}; {error.fix}")
-        remote = None
-    return hub.plan(files, remote)
-
-
-def push(
-    folder: Path,
-    to: Hub,
-    *,
-    private: bool | None = None,
-    tag: bool = True,
-    token: str | None = None,
-    reporter: Reporter = QUIET,
-) -> hub.Pushed:
-    """Upload a release folder that was checked; see ``hub.push``.
-
-    Args:
-        folder: of ``check_before``.
-        to: of ``target``.
-        private: whether only its owners see it; None leaves it as it is, and a new one private.
-        tag: whether to tag the commit with the version.
-        token: an access token; by default that of the environment or of a login.
-        reporter: where progress goes.
-
-    Raises:
-        CurationError: as for ``hub.push``.
-    """
-    files = local_files(folder)
-    total = sum(file.size for file in files)
-    how: dict[str, Any] = {"private": private, "gated": to.gated, "tag": tag}
-    with reporter.tracked(f"uploading {folder.name}", total, bytes=True) as advance:
-        api = hub.open_hub(token=token)
-        return hub.push(api, to.id, files, version=folder.name, done=advance, **how)

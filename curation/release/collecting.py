@@ -24,7 +24,7 @@ from curation.catsets.stereoset import FileSettings
 from curation.decisions.steps import kept_without_votes
 from curation.files import CurationError, read_text
 from curation.records import KINDS, Answer, Cat, Item, Round, Term
-from curation.release import statement as team
+from curation.release.statement import read_statement, secrets
 from curation.release.texts.licences import OWN, licence
 from curation.release.texts.questions import open_keys
 from curation.released.contents import SPLITS, Contents, PublishedTerm, published
@@ -274,7 +274,8 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
         without_votes=frozenset(kept_without_votes(campaign)),
     )
     ids = {cat.id for cat in cats}
-    counts = len(labels), int((~labels["item"].isin(list(ids))).sum())
+    labels_in = len(labels)
+    labels_of_dropped_items = int((~labels["item"].isin(list(ids))).sum())
     codes = Counter(code for code in labels["code"] if code)
     del labels
     table, settings, splits = made.annotations, campaign.settings, _original_splits(cats)
@@ -284,7 +285,7 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
     not_kept = Counter(str(decision.reason) for decision in decisions if not decision.kept)
     del decisions
     campaign.forget(DECISIONS)
-    statement = team.read_statement(campaign)
+    statement = read_statement(campaign)
     tiers = Counter(str(cat.tier or _UNKNOWN) for cat in cats)
     translated = sum(cat.target_original is not None for cat in cats)
     rules = settings.decisions.model_dump(mode="json", exclude={"leave_out"})
@@ -323,8 +324,13 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
         **read_measured(campaign),
     )
     return ReleaseInputs(
-        *(settings, cats, made, known, *counts),
-        secrets=team.secrets(campaign, statement) if anonymous else [],
+        settings=settings,
+        cats=cats,
+        contents=made,
+        facts=known,
+        labels_in=labels_in,
+        labels_of_dropped_items=labels_of_dropped_items,
+        secrets=secrets(campaign, statement) if anonymous else [],
         own_licence=campaign[OWN_LICENCE],
     )
 
@@ -337,7 +343,13 @@ def _terms(every: Mapping[str, Term], cats: Iterable[Cat]) -> tuple[PublishedTer
         tally[cat.term][cat.kind] += 1
         splits[cat.term] = cat.split
     terms = (
-        PublishedTerm(every[id], splits[id], *(tally[id][kind] for kind in KINDS)) for id in tally
+        PublishedTerm(
+            term=every[id],
+            split=splits[id],
+            intrasentence=kinds["intrasentence"],
+            intersentence=kinds["intersentence"],
+        )
+        for id, kinds in tally.items()
     )
     return tuple(sorted(terms, key=lambda p: (p.term.domain, p.term.text, p.term.id)))
 

@@ -210,10 +210,8 @@ def _show(changed: "Difference") -> None:
         c._asdict() for c in files.difference_counts(changed) if c.before != c.after or any(c[4:])
     ]
     rows = [
-        [
-            *(count["split"] if has_splits else "all", count["kind"]),
-            *(count[name] or None for name in ("before", "after", *differs)),
-        ]
+        [count["split"] if has_splits else "all", count["kind"]]
+        + [count[name] or None for name in ("before", "after", *differs)]
         for count in counts
     ]
     if rows:
@@ -304,15 +302,11 @@ def _row(row: "ScoreChange", metric: str) -> list[Any]:
         if cell is None:
             values += [None, None]
             continue
-        few, wide = cell["few_terms"], metric in cell["too_wide"]
-        ends = cell[f"{metric}_ci"]
-        marks = ("*" if few else "") + ("~" if wide else "")
-        values += [cell[metric], f"{console.show(ends)}{marks}"]
-    differences = [row.difference, *(row.parts or dict.fromkeys(PARTS)).values()]
-    return [
-        *(row.split, row.kind, cats, metric, *values),
-        *(_points(part[metric]) if part else None for part in differences),
-    ]
+        marks = ("*" if cell["few_terms"] else "") + ("~" if metric in cell["too_wide"] else "")
+        values += [cell[metric], f"{console.show(cell[f'{metric}_ci'])}{marks}"]
+    parts = [row.difference, *(row.parts or dict.fromkeys(PARTS)).values()]
+    values += [_points(part[metric]) if part else None for part in parts]
+    return [row.split, row.kind, cats, metric, *values]
 
 
 def _points(value: float) -> float:
@@ -390,9 +384,9 @@ def _show_mangled(format: str, done: "Exported") -> None:
     rows = []
     for code in dict.fromkeys(wrong.code for wrong in done.mangled):
         of_code = [wrong for wrong in done.mangled if wrong.code == code]
-        cats, options = ({w.cat for w in of_code}, sum(w.option is not None for w in of_code))
-        out = len(cats - kept)
-        rows.append([code, len(cats), options or None, out, REASONS[code]])
+        cats = {w.cat for w in of_code}
+        options = sum(w.option is not None for w in of_code)
+        rows.append([code, len(cats), options or None, len(cats - kept), REASONS[code]])
     console.table(
         f"What {format} misreads", ["code", "CATs", "options", "left out", "meaning"], rows
     )
@@ -482,13 +476,13 @@ def push(
         private: Who sees the dataset; default: as it is, and a new one is private.
         tag: Tag the commit with the version.
     """
-    from curation.release import checking
+    from curation.release import hub
 
     opened = open_campaign(campaign)
-    target = checking.push_target(opened, to)
-    folder = checking.check_before(opened, version, reporter=console)
+    target = hub.push_target(opened, to)
+    folder = hub.check_before(opened, version, reporter=console)
     if dry_run:
-        rows = checking.planned_push(folder, target.id, reporter=console)
+        rows = hub.planned_push(folder, target.id, reporter=console)
         if as_json:
             files = [row._asdict() for row in rows]
             console.say_json({"repo": target.id, "version": folder.name, "files": files})
@@ -501,7 +495,7 @@ def push(
         size = sum(row.size for row in rows)
         console.say(f"{amount(len(rows), 'file')}, {size:,} bytes; nothing was sent.")
         return
-    done = checking.push(folder, target, private=private, tag=tag, reporter=console)
+    done = hub.push_folder(folder, target, private=private, tag=tag, reporter=console)
     if as_json:
         console.say_json({"repo": target.id, "version": folder.name, **done._asdict()})
         return
@@ -605,7 +599,7 @@ def build(
     console.say(f"{amount(len(made.files), 'file')}: {', '.join(_shown(made.files))}")
     if secret := counts.get("hidden"):
         private = gold_file(opened, opened.settings.release.version)
-        texts = "texts and " * (opened[HIDE] == "all")
+        texts = "texts and " if opened[HIDE] == "all" else ""
         console.say(
             f"the {texts}gold labels of {amount(secret, 'CAT')} are hidden; they are only in "
             f"{private}: back it up, it cannot be made again"

@@ -115,8 +115,8 @@ def _stage(cats: Sequence[PublishedCat], has_splits: bool) -> Stage:
 def _cat(cat: PublishedCat) -> Cat:
     """A published CAT as the functions of scores need it; readers have checked it."""
     options = tuple(CatAssociation.model_construct(**option._asdict()) for option in cat.options)
-    more: dict[str, Any] = {"term": cat.target, "family": cat.target, "associations": options}
-    return Cat.model_construct(**{**cat._asdict(), **more})
+    more = {"term": cat.target, "family": cat.target, "associations": options}
+    return Cat.model_construct(**cat._asdict() | more)
 
 
 @dataclass(frozen=True)

@@ -157,8 +157,16 @@ def _difference(before: Version, after: Version) -> Difference:
     renamed = _renamed(before, after, pairs)
     to_test, to_dev = _moved_terms(before, after, renamed) if has_splits else ((), ())
     return Difference(
-        *(before, after, tuple(pairs), tuple(added), tuple(removed), tuple(changes)),
-        *(renamed, to_test, to_dev, _seen(before, after, pairs) if has_splits else ()),
+        before=before,
+        after=after,
+        pairs=tuple(pairs),
+        added=tuple(added),
+        removed=tuple(removed),
+        changes=tuple(changes),
+        renamed=renamed,
+        to_test=to_test,
+        to_dev=to_dev,
+        seen=_seen(before, after, pairs) if has_splits else (),
     )
 
 
@@ -350,11 +358,11 @@ def difference_counts(difference: Difference) -> list[Count]:
     )
     now: dict[str, PublishedCat] = {cat.id: cat for cat in difference.after.cats}
     now |= {cat.id: cat for cat in difference.removed}
-    tallies: list[Counter[Any]] = [before, after]
+    tallies: dict[str, Counter[Any]] = {"before": before, "after": after}
     for what in WHATS:
-        tallies.append(Counter((now[id].split, now[id].kind) for id in difference.ids(what)))
+        tallies[what] = Counter((now[id].split, now[id].kind) for id in difference.ids(what))
     return [
-        Count(split, kind, *(tally[split, kind] for tally in tallies))
+        Count(split, kind, **{name: tally[split, kind] for name, tally in tallies.items()})
         for split in SPLITS
         for kind in sorted(KINDS)
         if before[split, kind] or after[split, kind]

@@ -18,8 +18,7 @@ from curation.campaign.versions import (
     values_of,
 )
 from curation.files import CurationError
-from curation.released import commitments as hidden
-from curation.released import numbers
+from curation.released import commitments, numbers
 from curation.released.commitments import Draw, HiddenGold
 from curation.released.contents import Contents, PublishedCat
 from curation.released.facts import Facts, TrustFacts
@@ -179,11 +178,11 @@ def hide(
         _check_not_lost(history, path)
         _check_in_vain(history, cats, reporter)
 
-        golds = hidden.assign(cats, draw or secrets.token_bytes, sealed=is_sealed)
+        golds = commitments.assign(cats, draw or secrets.token_bytes, sealed=is_sealed)
     results.records(path.name, golds, private=True)
     if is_sealed:
-        return hidden.seal(contents, golds, hide_terms=release.hide_terms), golds
-    return hidden.conceal(contents, golds, "test"), golds
+        return commitments.seal(contents, golds, hide_terms=release.hide_terms), golds
+    return commitments.conceal(contents, golds, "test"), golds
 
 
 def check_trust(history: History, trust: TrustFacts | None, contents: Contents) -> None:
@@ -264,7 +263,7 @@ def _check_same(
             f'set hide = "{was}", or raise version; or, if nobody has this version, delete this '
             "file and the folder of the version",
         )
-    if changed := hidden.differences(cats, golds):
+    if changed := commitments.differences(cats, golds):
         raise CurationError(
             f"{path}: is about other CATs: {amount(len(changed), 'hidden CAT')} changed or "
             f"were added or removed since, such as {some(changed, _SHOWN)}",
@@ -316,10 +315,11 @@ def check_published(history: History, cats: Iterable[PublishedCat], hide: Hide =
         other = level != hide and not (hide and version == history.release.version)
         if known and other:
             why = f', with hide = "{level}" there and "{hide}" here: texts and scores tell them'
+            why = why if hide else ""
             raise CurationError(
                 f"{PUBLISHED}: the gold labels of {amount(len(known), 'CAT')} would be published "
                 f"that are hidden in version {version}, such as {some(sorted(known), _SHOWN)}"
-                f"{why * bool(hide)}",
+                f"{why}",
                 f"build with «curation release build --hide {level}» (or hide in [release]); or "
                 f"reveal them with «curation release reveal {version}»; or, if you want to publish "
                 f'them without a proof, add "{PUBLISHED}" to accept in [release]',

@@ -15,9 +15,18 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from curation.files import CurationError, read_bytes
+from curation.campaign.store import Campaign
+from curation.campaign.versions import ANONYMOUS
+from curation.files import CurationError, read_bytes, read_json
 from curation.formats.toml_files import shipped_table
-from curation.released.contents import PATTERNS
+from curation.release import hiding
+from curation.release.checking import check_release, counts, folder_of
+from curation.release.statement import read_statement
+from curation.released.contents import FACTS, PATTERNS
+from curation.released.facts import Facts, Hub
+from curation.released.folder import Release, list_files
+from curation.text.wording import amount, some
+from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -298,6 +307,125 @@ def _settle(
     if private is not None and private != remote.private:
         hub.update_repo_settings(repo, repo_type=_DATASET, private=private)
     return remote.private if private is None else private
+
+
+# --- the release that goes up ---------------------------------------------------------------------
+
+
+def push_target(campaign: Campaign, to: str = "") -> Hub:
+    """The dataset on the hub that a release goes to, and who may download it.
+
+    Args:
+        campaign: the campaign.
+        to: OWNER/NAME; by default ``[hub] id`` of ``7-release/statement.toml``.
+
+    Raises:
+        CurationError: neither names a dataset.
+    """
+    own = read_statement(campaign).hub
+    if not (name := to or own.id):
+        fix = "give --to OWNER/NAME, or set id in [hub] of 7-release/statement.toml"
+        raise CurationError("nothing says where the release goes on the hub", fix)
+    check_name(name)
+    return own.model_copy(update={"id": name})
+
+
+def check_before(campaign: Campaign, version: str = "", reporter: Reporter = QUIET) -> Path:
+    """The folder of a version that may be uploaded.
+
+    Raises:
+        CurationError: it is not built, is anonymous or not a whole release, has gold labels that
+            another version hides, or its check blocks.
+    """
+    folder = folder_of(campaign, version)
+    is_anonymous = CurationError(
+        f"{folder.name} is anonymous, and an account on the hub has a name",
+        "give reviewers the folder itself; push the version when it may be named",
+    )
+    if folder.name.endswith(ANONYMOUS):
+        raise is_anonymous
+    if not (folder / FACTS).exists():
+        raise CurationError(
+            f"{folder.name} is not a whole release: it has no release.json, and would replace one",
+            "to publish revealed gold labels beside their release: hf upload OWNER/NAME "
+            f"{folder} revealed --repo-type dataset",
+        )
+    hiding.check_upload(campaign, folder)
+    findings = check_release(folder, reporter=reporter)
+    check = f"«curation release check {folder.name}»"
+    if blocking := [f"{f.code} ({f.where})" for f in findings if f.severity == "block"]:
+        block = amount(len(blocking), "finding blocks", "findings block")
+        what = f"{block} the upload of {folder.name}: {some(blocking, 5)}"
+        raise CurationError(what, f"{check} says what to do")
+    if Facts.model_validate(read_json(folder / FACTS)).anonymous:
+        raise is_anonymous
+    if warned := counts(findings)["warn"]:
+        reporter.warn(f"{amount(warned, 'warning')} about {folder.name}: {check} shows them")
+    return folder
+
+
+def local_files(folder: Path) -> list[Local]:
+    """The files of a release folder, by path.
+
+    Raises:
+        CurationError: it has a link, or something else that is not a plain file.
+    """
+    release = Release(folder)
+    for found in list_files(release):
+        raise CurationError(f"{folder}: {found.where} {found.detail}", found.fix)
+    return [Local(name, folder / name, size) for name, size in sorted(release.files.items())]
+
+
+def planned_push(folder: Path, repo: str, *, reporter: Reporter = QUIET) -> list[Planned]:
+    """What an upload would do with each file; nothing is sent.
+
+    If the hub cannot be reached, or there is no token, the state of the files is «unknown».
+
+    Raises:
+        CurationError: huggingface_hub is not installed, or the folder has a link.
+    """
+    files = local_files(folder)
+    try:
+        remote = look(open_hub(), repo)
+    except CurationError as error:
+        reporter.warn(f"not compared with the hub: {error.what}; {error.fix}")
+        remote = None
+    return plan(files, remote)
+
+
+def push_folder(
+    folder: Path,
+    to: Hub,
+    *,
+    private: bool | None = None,
+    tag: bool = True,
+    reporter: Reporter = QUIET,
+) -> Pushed:
+    """Upload a release folder that was checked; see ``push``.
+
+    Args:
+        folder: of ``check_before``.
+        to: of ``push_target``.
+        private: whether only its owners see it; None leaves it as it is, and a new one private.
+        tag: whether to tag the commit with the version.
+        reporter: where progress goes.
+
+    Raises:
+        CurationError: as for ``push``.
+    """
+    files = local_files(folder)
+    total = sum(file.size for file in files)
+    with reporter.tracked(f"uploading {folder.name}", total, bytes=True) as advance:
+        return push(
+            open_hub(),
+            to.id,
+            files,
+            version=folder.name,
+            private=private,
+            gated=to.gated,
+            tag=tag,
+            done=advance,
+        )
 
 
 # --- errors ---------------------------------------------------------------------------------------

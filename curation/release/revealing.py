@@ -14,7 +14,7 @@ from curation.decisions.steps import kept_without_votes
 from curation.files import CurationError, digest, read_bytes, read_json, refuse_links
 from curation.release.collecting import file_settings, warning
 from curation.release.versions import read_sums
-from curation.released import commitments as hidden
+from curation.released import commitments
 from curation.released.commitments import HiddenGold, read_golds
 from curation.released.contents import STEREOSET, SUMS, Contents, published
 from curation.released.folder import committed
@@ -85,7 +85,7 @@ def _contents(campaign: Campaign, version: str, golds: Sequence[HiddenGold]) -> 
     from curation.release.data_files import annotations
 
     every = campaign.cats
-    changed = {*hidden.differences(map(published, every), golds)}
+    changed = {*commitments.differences(map(published, every), golds)}
     cats = [cat for cat in every if cat.id not in changed]
     labels = read_counted(campaign, campaign.items).labels
     place = _public(campaign, version)[0]
@@ -152,7 +152,7 @@ def check_sums(place: Path) -> None:
 
 def _check_proved(place: Path, path: Path, golds: Sequence[HiddenGold]) -> None:
     """Check every gold label against the commitments that were published."""
-    problems = hidden.verify(committed(place), hidden.reveal_rows(golds))
+    problems = commitments.verify(committed(place), commitments.reveal_rows(golds))
     if problems:
         raise CurationError(
             f"{path.name} does not reveal {place}: {amount(len(problems), 'problem')}: "

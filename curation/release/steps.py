@@ -133,8 +133,7 @@ def _empty(cats: Iterable[Cat]) -> list[str]:
 def _build(campaign: Campaign, out: Out, *, anonymous: bool = False) -> dict[str, int]:
     """Write the published folder, or the one for anonymous review."""
     from curation.release import build, differences, quality
-    from curation.release.anonymous import anonymous as anonymize
-    from curation.release.anonymous import doubts, refusal, scan
+    from curation.release.anonymous import anonymize, doubts, refusal, scan
 
     history = History(campaign)
     # Read all but runs, which take much memory.
@@ -201,18 +200,44 @@ _DECLARED: dict[str, Any] = {
     "folder": "release",
     "version": 9,
     "reads": (
-        *(TERMS, ITEMS, LABELS, PEOPLE, ANSWERS, REJECTED, DECISIONS, AGREEMENT_REPORT, CATS),
-        *(STATISTICS_REPORT, SENTIMENT_REPORT, SENTIMENT_SCORES, PITFALL_REPORT),
+        TERMS,
+        ITEMS,
+        LABELS,
+        PEOPLE,
+        ANSWERS,
+        REJECTED,
+        DECISIONS,
+        AGREEMENT_REPORT,
+        CATS,
+        STATISTICS_REPORT,
+        SENTIMENT_REPORT,
+        SENTIMENT_SCORES,
+        PITFALL_REPORT,
     ),
     "if_made": (TRUST_REPORT,),
     "as_it_is": (
-        *(PLANS, PLANNED, ANSWERED, TEXTS, OWN_TEXTS, collecting.OWN_LICENCE),
-        *(statement.STATEMENT, SCORES, collecting.MEASURED_WITH, HIDE, EARLIER),
+        PLANS,
+        PLANNED,
+        ANSWERED,
+        TEXTS,
+        OWN_TEXTS,
+        collecting.OWN_LICENCE,
+        statement.STATEMENT,
+        SCORES,
+        collecting.MEASURED_WITH,
+        HIDE,
+        EARLIER,
     ),
     "history": (BUILT, ORDER, STANDING),
     "settings": (
-        *("campaign.name", "campaign.language", "campaign.seed", "split", "decisions"),
-        *("rounds.published", "release.building", "measures.sentiment"),
+        "campaign.name",
+        "campaign.language",
+        "campaign.seed",
+        "split",
+        "decisions",
+        "rounds.published",
+        "release.building",
+        "measures.sentiment",
     ),
     "lasting": True,
 }

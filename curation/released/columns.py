@@ -56,7 +56,7 @@ _CONTENT = read_toml(shipped("data", "release", "columns.toml"), fix="see its fi
 TABLES: dict[str, str] = _CONTENT.pop("tables")
 """What a row of each table is."""
 _ALL = [
-    Column(name, **{**about, "tables": tuple(about.get("tables", (table,)))})
+    Column(name, **about | {"tables": tuple(about.get("tables", (table,)))})
     for table, columns in _CONTENT.items()
     for name, about in columns.items()
 ]

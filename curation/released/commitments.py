@@ -213,9 +213,9 @@ def published_gold(gold: HiddenGold, split: SplitName, **others: Any) -> Publish
         others: fields of ``PublishedCat`` with another value.
     """
     first, second, third = (PublishedOption(o.id, o.sentence, None) for o in gold.sentences)
-    own = {name: getattr(gold, name) for name in PublishedCat._fields if hasattr(gold, name)}
+    own = {name: getattr(gold, name, None) for name in PublishedCat._fields}
     own |= {"domain": gold.bias_type, "split": split, "options": (first, second, third)}
-    return PublishedCat(**{"tier": None, **own, **others})
+    return PublishedCat(**own | others)
 
 
 def differences(cats: Iterable[PublishedCat], golds: Iterable[HiddenGold]) -> list[str]:

@@ -176,7 +176,14 @@ WHOLE = "full"
 DESCRIBED = (CARD, STATEMENT, LICENSE, CITATION, FACTS, CROISSANT, DATAPACKAGE, SUMS)
 """Files about the data."""
 PATTERNS = (
-    *(*DESCRIBED, *STEREOSET, ANNOTATIONS, TERMS, ERRATA, SEALED, "cats/*.jsonl", f"{TASKS}/*"),
+    *DESCRIBED,
+    *STEREOSET,
+    ANNOTATIONS,
+    TERMS,
+    ERRATA,
+    SEALED,
+    "cats/*.jsonl",
+    f"{TASKS}/*",
     *(f"{config}/*.parquet" for config in CONFIGS),
 )
 """Patterns of the paths that a release may have."""

@@ -44,10 +44,19 @@ SKIPPED = frozenset({".git", ".cache", "__pycache__"})
 """Folders that version control and downloads make; they are not part of a release."""
 METADATA = frozenset(
     {
-        *(*layout.DESCRIBED, layout.ANNOTATIONS, layout.TERMS, layout.ERRATA),
-        *(layout.SEALED, layout.REVEAL),
-        *("dataset_infos.json", "dataset_info.json", "dataset-metadata.json", "metadata.json"),
-        *("eval.yaml", "codemeta.json", "package.json"),
+        *layout.DESCRIBED,
+        layout.ANNOTATIONS,
+        layout.TERMS,
+        layout.ERRATA,
+        layout.SEALED,
+        layout.REVEAL,
+        "dataset_infos.json",
+        "dataset_info.json",
+        "dataset-metadata.json",
+        "metadata.json",
+        "eval.yaml",
+        "codemeta.json",
+        "package.json",
     }
 )
 """Files that are about the data."""
@@ -154,14 +163,6 @@ class Release:
         """
         return read_bytes(self.root / name)
 
-    def json(self, name: str) -> Any:
-        """The content of a JSON file.
-
-        Raises:
-            CurationError: the file is not JSON, or may not be read.
-        """
-        return read_json(self.root / name)
-
     def digest(self, name: str) -> str | None:
         """The sha256 of a file; None if it is not there.
 
@@ -169,14 +170,6 @@ class Release:
             OSError: it may not be read.
         """
         return digest(self.root / name)
-
-    def text(self, name: str) -> str:
-        """The text of a file.
-
-        Raises:
-            CurationError: the file is not text, or may not be read.
-        """
-        return read_text(self.root / name)
 
     def blocks(self, name: str) -> Iterator[str]:
         """The text of a file in blocks of whole lines, each of about a million characters.
@@ -242,16 +235,6 @@ def list_files(release: Release) -> Iterator[Finding]:
         yield finding("unreadable", place, failed.strerror or "may not be read")
 
 
-def refuse_first(release: Release, findings: Iterable[Finding]) -> None:
-    """Raise the first of some findings as an error.
-
-    Raises:
-        CurationError: there is a finding.
-    """
-    for found in findings:
-        raise CurationError(f"{release.root}: {found.where} {found.detail}", found.fix)
-
-
 def read_yaml(text: str) -> Any:
     """The content of YAML that anybody may have written.
 
@@ -288,21 +271,21 @@ def readable(release: Release, name: str, *, most: int = LARGEST) -> Finding | N
 
 
 def load(
-    release: Release, name: str, read: Callable[[str], T], *, most: int = LARGEST
+    release: Release, name: str, read: Callable[[Path], T], *, most: int = LARGEST
 ) -> tuple[T | None, list[Finding]]:
     """What is read of a file, or the finding why it cannot be; neither if it is not there.
 
     Args:
         release: the release.
         name: the file.
-        read: reads the file of this name.
+        read: reads a file.
         most: the most bytes that are read.
     """
     problem = readable(release, name, most=most) if name in release.files else None
     if problem or name not in release.files:
         return None, [problem] if problem else []
     try:
-        return read(name), []
+        return read(release.root / name), []
     except CurationError as error:
         return None, [unreadable(release, error)]
 
@@ -350,24 +333,24 @@ def read_release(root: Path) -> tuple[Release, list[Finding]]:
 # --- single files ---------------------------------------------------------------------------------
 
 
-def _facts(release: Release, name: str) -> list[Finding]:
-    content = release.json(name)
+def _facts(release: Release, path: Path) -> list[Finding]:
+    content = read_json(path)
     try:
         release.facts = Facts.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "the file"
-        return [finding("facts_damaged", name, f"{field}: {first['msg']}")]
+        return [finding("facts_damaged", path.name, f"{field}: {first['msg']}")]
     return []
 
 
-def _card(release: Release, name: str) -> list[Finding]:
-    text = release.text(name)
+def _card(release: Release, path: Path) -> list[Finding]:
+    text = read_text(path)
     release.card = Card(None, text)
     try:
         release.card = Card(_front_matter(text), text)
     except ValueError as error:
-        return [finding("card_yaml", name, str(error))]
+        return [finding("card_yaml", path.name, str(error))]
     return []
 
 
@@ -392,26 +375,25 @@ def _front_matter(text: str) -> dict[str, Any]:
     return data or {}
 
 
-def _annotations(release: Release, name: str) -> list[Finding]:
-    _, rows = read_csv(release.text(name), release.root / name)
+def _annotations(release: Release, path: Path) -> list[Finding]:
+    _, rows = read_csv(read_text(path), path)
     release.annotations = Table()
     release.annotations.add(row for _, row in rows)
     return []
 
 
-def _terms(release: Release, name: str) -> list[Finding]:
-    lines = read_json_lines(release.text(name), release.root / name)
-    release.terms = [row for _, row in lines]
+def _terms(release: Release, path: Path) -> list[Finding]:
+    release.terms = [row for _, row in read_json_lines(read_text(path), path)]
     bad = [str(row.get("id")) for row in release.terms if not isinstance(row.get("text"), str)]
-    return [finding("unreadable", name, f"terms without a text: {named(bad)}")] if bad else []
+    return [finding("unreadable", path.name, f"terms without a text: {named(bad)}")] if bad else []
 
 
-def _sealed(release: Release, name: str) -> list[Finding]:
+def _sealed(release: Release, path: Path) -> list[Finding]:
     release.sealed = committed(release.root)
     return []
 
 
-_PARTS: dict[str, Callable[[Release, str], list[Finding]]] = {
+_PARTS: dict[str, Callable[[Release, Path], list[Finding]]] = {
     layout.FACTS: _facts,
     layout.CARD: _card,
     layout.ANNOTATIONS: _annotations,

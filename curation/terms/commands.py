@@ -16,8 +16,7 @@ from curation.records import Fields
 from curation.terminal import console
 from curation.terminal.options import Json, Natural, Where, command_group, locked
 from curation.terms import steps
-from curation.terms.explain import explain as explain_term
-from curation.terms.explain import outcome, selection_warnings
+from curation.terms.explain import explain_term, outcome, selection_warnings
 from curation.terms.facts import Facts
 from curation.terms.fetching import query_facts, scan_facts, tally_facts
 from curation.text.wording import amount

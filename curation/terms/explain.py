@@ -185,7 +185,7 @@ def _item(
     }
 
 
-def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[Fields]:
+def explain_term(campaign: Campaign, name: str, domain: str | None = None) -> list[Fields]:
     """All that is known of the candidates with this name or id.
 
     Args:

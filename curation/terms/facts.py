@@ -29,10 +29,10 @@ class Facts(NamedTuple):
     entities: list[Entity]
 
 
-def languages(language: str, fallbacks: Iterable[str] = ()) -> tuple[str, ...]:
+def wikidata_codes(language: str, fallbacks: Iterable[str] = ()) -> tuple[str, ...]:
     """Wikidata's codes for a language and its fallbacks, nearest first.
 
-    >>> languages("pt-BR", ["en"])
+    >>> wikidata_codes("pt-BR", ["en"])
     ('pt-br', 'pt', 'mul', 'en')
     """
     code = language.lower()

@@ -12,8 +12,7 @@ from curation.campaign.manifest import Results
 from curation.campaign.store import SETTINGS, Campaign
 from curation.files import CurationError, read_json, read_records
 from curation.records import Count, Entity, Fields, Rejection
-from curation.terms.facts import FactRequest, Facts, in_order
-from curation.terms.facts import languages as wikidata_codes
+from curation.terms.facts import FactRequest, Facts, in_order, wikidata_codes
 from curation.text.rules import grouped
 from curation.text.times import now
 from curation.work.engine import Engine

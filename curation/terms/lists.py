@@ -88,7 +88,7 @@ def read_edits(rows: Iterable[tuple[int, Mapping[str, str]]], where: str) -> lis
                 f"{where} line {line}: more cells than columns",
                 "put a note that contains a comma into quotation marks",
             )
-        edit = Edit(line, *(row.get(name, "") for name in EDIT_COLUMNS))
+        edit = Edit(line, **{name: row.get(name, "") for name in EDIT_COLUMNS})
         edits.append(edit._replace(action=edit.action.casefold()))
         _check_edit(edits[-1], where)
     return edits

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from curation.campaign.settings import DomainSettings, TermSettings
 from curation.records import Rejection, Term
 from curation.terms.candidates import Candidate, Source, check, head_of, offers, placing
-from curation.terms.facts import Facts, languages
+from curation.terms.facts import Facts, wikidata_codes
 from curation.terms.lists import Edit, Word
 from curation.terms.merging import end, join, merge_fine, one_family, settle, stems
 from curation.text.rules import grouped, stable_id
@@ -516,7 +516,7 @@ def first_name(term: Term) -> str:
     return next((name for name in names if new_id(term.domain, name) == term.id), term.text)
 
 
-def select(
+def select_terms(
     domains: Mapping[str, DomainSettings],
     *,
     facts: Facts = Facts([], []),  # noqa: B008
@@ -549,8 +549,8 @@ def select(
         were applied or not.
     """
     general = settings or TermSettings()
-    shown = languages(language, general.fallbacks)
-    own = languages(language)
+    shown = wikidata_codes(language, general.fallbacks)
+    own = wikidata_codes(language)
     entities = {entity.id: entity for entity in facts.entities}
     editors: list[Editor] = []
     for domain, domain_settings in domains.items():

@@ -22,8 +22,7 @@ from curation.files import (
 )
 from curation.formats.tables import csv_text
 from curation.records import Rejection, Term
-from curation.terms import select as stage
-from curation.terms.facts import languages
+from curation.terms.facts import wikidata_codes
 from curation.terms.fetching import FACTS
 from curation.terms.lists import (
     EDIT_COLUMNS,
@@ -34,7 +33,7 @@ from curation.terms.lists import (
     read_words,
     text_rows,
 )
-from curation.terms.select import Selection, first_name, new_id
+from curation.terms.select import Selection, first_name, new_id, select_terms
 from curation.text.rules import nfc, same_text
 
 
@@ -82,7 +81,7 @@ def _read_words(campaign: Campaign) -> Words:
                 rows,
                 path if path == own else Path(path.name),
                 domain=domain,
-                languages=languages(campaign.settings.campaign.language),
+                languages=wikidata_codes(campaign.settings.campaign.language),
                 wanted=own,
             )
         except NoWordsError as error:
@@ -139,7 +138,7 @@ def selection(campaign: Campaign, *, published: bool = False) -> Selection:
     settings, listed = campaign.settings, campaign[WORDS]
     if not published and (stopping := campaign[WITHOUT_WORDS]):
         raise listed.lacking[stopping[0]]
-    return stage.select(
+    return select_terms(
         settings.domains,
         facts=campaign[FACTS],
         words=listed.by_domain,
@@ -180,8 +179,21 @@ def term_ids(terms: Iterable[Term]) -> dict[tuple[str, str], str]:
 
 FATES = ("kept", "merged", "dropped")
 CANDIDATE_COLUMNS = (
-    *("domain", "term", "status", "reason", "detail", "into", "count", "rolled_up"),
-    *("source", "form", "wikidata", "description", "family", "note", "id"),
+    "domain",
+    "term",
+    "status",
+    "reason",
+    "detail",
+    "into",
+    "count",
+    "rolled_up",
+    "source",
+    "form",
+    "wikidata",
+    "description",
+    "family",
+    "note",
+    "id",
 )
 
 
@@ -217,9 +229,21 @@ def select(campaign: Campaign, out: Out) -> dict[str, int]:
             out.warn(problem)
     rows = [
         (
-            *(c.domain, c.text, c.status, c.reason, c.detail, c.into and c.into.text),
-            *((c.count, c.rolled) if c.item else (None, None)),
-            *(c.source, c.form, " ".join(c.items), c.description, c.family, c.note, c.id),
+            c.domain,
+            c.text,
+            c.status,
+            c.reason,
+            c.detail,
+            c.into and c.into.text,
+            c.count if c.item else None,
+            c.rolled if c.item else None,
+            c.source,
+            c.form,
+            " ".join(c.items),
+            c.description,
+            c.family,
+            c.note,
+            c.id,
         )
         for c in selected.candidates
     ]

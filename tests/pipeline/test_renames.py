@@ -21,7 +21,8 @@ from curation.files import CurationError, dump_line
 from curation.pipeline import bring_up_to_date, read_status
 from curation.records import Count, Entity
 from curation.rounds.importing import import_answers
-from curation.terms.explain import explain, outcome
+from curation.terms.commands import explain
+from curation.terms.explain import outcome
 from curation.terms.steps import selection
 
 ITEMS = {

@@ -14,7 +14,7 @@ import pytest
 from curation.campaign.settings import PAPER, DomainSettings
 from curation.records import Count, Entity
 from curation.terms.facts import Facts
-from curation.terms.select import Selection, select
+from curation.terms.select import Selection, select_terms
 from support.realdata import SHARED as REAL
 from support.realdata import needs
 
@@ -93,7 +93,7 @@ def chosen(facts: Facts) -> Selection:
     """The selection by the paper's settings, as they ship."""
     domains = {name: DomainSettings.model_validate(PAPER[name]) for name in SIZES}
     assert {name: domain.top for name, domain in domains.items()} == SIZES
-    return select(domains, facts=facts)
+    return select_terms(domains, facts=facts)
 
 
 def by_frequency(facts: Facts, domain: str, *properties: str) -> list[str]:
@@ -146,7 +146,7 @@ def test_countries_stated_as_ethnic_groups_fall_where_places_do(
     assert len(countries) > 150
     counts = [c.model_copy(update={"property": "P172"}) for c in facts.counts]
     race = DomainSettings(properties=("P172",), top=50)
-    found = select({"race": race}, facts=Facts(counts, facts.entities)).candidates
+    found = select_terms({"race": race}, facts=Facts(counts, facts.entities)).candidates
     fallen = {c.item for c in found if c.reason == "is_place"}
     assert {c.item for c in found} & countries <= fallen
     assert sum(c.alive for c in found) == 50
@@ -156,7 +156,7 @@ def test_no_statement_of_the_real_ones_is_lost_or_counted_twice(facts: Facts) ->
     domains = {
         name: DomainSettings.model_validate({**PAPER[name], "form": "name"}) for name in SIZES
     }
-    found = select(domains, facts=facts).candidates
+    found = select_terms(domains, facts=facts).candidates
     for name in SIZES:
         stated = sum(c.count for c in facts.counts if c.domain == name)
         assert sum(c.rolled for c in found if c.domain == name and c.into is None) == stated

@@ -10,7 +10,8 @@ import pytest
 
 from curation.records import Count, Entity
 from curation.terms.dump import Scanned, scan
-from curation.terms.facts import INSTANCE, FactRequest, Facts, above, languages
+from curation.terms.facts import INSTANCE, FactRequest, Facts, above
+from curation.terms.fetching import languages
 from curation.terms.wikidata import Service, query
 from support.faulty import faulty, heavier_than, oxigraph
 from support.realdata import SHARED, needs

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.release.anonymous import Place, anonymous, doubts, names, refusal, scan
+from curation.release.anonymous import Place, anonymize, doubts, names, refusal, scan
 from curation.release.texts.card import card, statement
 from curation.release.texts.licences import licence
 from curation.released.facts import Author, Facts, Hub, Licence, Reading, RoundFacts, Statement
@@ -47,7 +47,7 @@ def team_facts() -> Facts:
 
 
 def test_the_facts_for_review_name_nobody() -> None:
-    made = anonymous(team_facts(), ["Institute of Tests", "BOARD-7"])
+    made = anonymize(team_facts(), ["Institute of Tests", "BOARD-7"])
     assert made.anonymous
     left = {"purpose": "Jobs are missing elsewhere."}
     hub = Hub(gated="auto", prompt="Please be kind.")
@@ -77,9 +77,9 @@ def test_the_files_of_a_release_that_is_not_for_review_are_full_of_names() -> No
 
 def test_mit_loses_its_copyright_holders() -> None:
     made = facts(licence=licence("MIT", holders=["Ann Baker"], year="2026"))
-    assert "Copyright (c) 2026 the authors\n" in anonymous(made).licence.text
+    assert "Copyright (c) 2026 the authors\n" in anonymize(made).licence.text
     own = facts(licence=Licence(name="Own", text="Copyright (c) 2026 Ann Baker\n"))
-    assert "Ann Baker" in anonymous(own).licence.text  # the scan refuses it
+    assert "Ann Baker" in anonymize(own).licence.text  # the scan refuses it
 
 
 @pytest.mark.parametrize(

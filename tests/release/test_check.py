@@ -13,7 +13,7 @@ import pytest
 
 from curation.campaign.store import Campaign
 from curation.files import CurationError
-from curation.release.anonymous import anonymous
+from curation.release.anonymous import anonymize
 from curation.release.check_privacy import PHONE
 from curation.release.checking import check, check_release, named_folder
 from curation.released import numbers
@@ -519,7 +519,7 @@ def test_the_samples_have_no_blocking_finding(form: str, tmp_path: Path) -> None
         facts = numbers.coarse(facts, contents, split="test")
         facts = facts.model_copy(update={"tiers": {"4": 2, "5": 1, "unknown": 1}})
     if form == "anonymous":
-        facts = anonymous(facts)
+        facts = anonymize(facts)
     _, findings = check(releases.write(tmp_path / "1.0.0", contents, facts))
     assert not [f for f in findings if f.severity == "block"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from curation.campaign.store import Campaign
-from curation.release.checking import check_before, push_target
+from curation.release.hub import check_before, push_target
 from support import folders
 from support.expected import fails, has
 from support.hub import TOKEN, Hub

@@ -14,7 +14,7 @@ from curation.catsets.stereoset import read_cats
 from curation.files import read_json, read_records
 from curation.reasons import REASONS
 from curation.records import KINDS, Cat, Rejection, SplitName
-from curation.release.anonymous import anonymous
+from curation.release.anonymous import anonymize
 from curation.release.texts.card import card
 from curation.released.contents import HUB_SPLITS, SPLITS, DataFile, parquet_path
 from curation.released.facts import Facts
@@ -123,7 +123,7 @@ def test_a_card_is_read_in_five_minutes(demo: object, name: str, request: Any) -
     release = request.getfixturevalue(name)
     assert (release / "README.md").stat().st_size <= 12_000
     described = [DataFile(path, digest, 1, 1) for path, digest in shas(release).items()]
-    review = anonymous(Facts.model_validate(read_json(release / "release.json")))
+    review = anonymize(Facts.model_validate(read_json(release / "release.json")))
     assert len(card(review, described)) <= 12_000
 
 

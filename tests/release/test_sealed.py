@@ -15,7 +15,8 @@ from rapidfuzz import fuzz, process
 from curation.catsets.stereoset import FileSettings
 from curation.records import Cat
 from curation.release import hiding, versions
-from curation.release.checking import check_before, check_release
+from curation.release.checking import check_release
+from curation.release.hub import check_before
 from curation.released import commitments as scheme
 from curation.released.commitments import HiddenGold
 from curation.released.contents import Contents

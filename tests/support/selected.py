@@ -8,7 +8,7 @@ from curation.records import Count, Entity, Term
 from curation.terms.candidates import Candidate
 from curation.terms.facts import Facts
 from curation.terms.lists import EDIT_COLUMNS, Edit, Word, read_edits
-from curation.terms.select import Selection, new_id, select
+from curation.terms.select import Selection, new_id, select_terms
 
 DOMAIN = "d"
 GENERAL = ("fallbacks", "head", "generic", "least")  # of [terms]; all others are the domain's
@@ -111,7 +111,7 @@ def choose(
     items = met if isinstance(met, Mapping) else dict.fromkeys(met, ())
     listed = words if isinstance(words, Mapping) else dict.fromkeys(words, "")
     return Chosen(
-        select(
+        select_terms(
             {DOMAIN: DomainSettings(properties=("P106",), **options)},
             facts=table if isinstance(table, Facts) else facts(table, code=language.lower()),
             words={

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from curation.records import Entity
 from curation.terms import dump
 from curation.terms.dump import Scanned, scan
-from curation.terms.facts import FactRequest, languages
+from curation.terms.facts import FactRequest, wikidata_codes
 from support.expected import fails
 
 JOBS = FactRequest("profession", ("P106",))
@@ -259,7 +259,7 @@ def test_the_title_is_of_the_languages_wikipedia(write: Write) -> None:
     links = {f"{code}wiki": {"title": code} for code in ("pt", "en", "zh")}
     path = write([entity("Q9", {"P106": [9]}, sitelinks=links)])
     for code, title in (("pt-BR", "pt"), ("zh-hant", "zh"), ("sw", None)):
-        found = run(path, languages=languages(code, ["en"]), own=languages(code))
+        found = run(path, languages=wikidata_codes(code, ["en"]), own=wikidata_codes(code))
         assert looked_up(found)["Q9"].title == title
 
 

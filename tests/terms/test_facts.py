@@ -1,13 +1,13 @@
 """Facts: the order of languages, ancestors in a graph with circles, one order."""
 
 from curation.records import Count
-from curation.terms.facts import above, best, in_order, languages, wiki
+from curation.terms.facts import above, best, in_order, wiki, wikidata_codes
 from support.selected import facts
 
 
 def test_a_languages_codes_go_from_near_to_far() -> None:
-    assert languages("pt-BR", ["es", "en"]) == ("pt-br", "pt", "mul", "es", "en")
-    assert languages("en", ["en"]) == ("en", "mul")  # each once
+    assert wikidata_codes("pt-BR", ["es", "en"]) == ("pt-br", "pt", "mul", "es", "en")
+    assert wikidata_codes("en", ["en"]) == ("en", "mul")  # each once
     assert wiki("zh-Hant") == "zh"
 
 

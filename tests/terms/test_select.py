@@ -10,7 +10,7 @@ from curation.campaign.settings import DomainSettings
 from curation.reasons import REASONS
 from curation.records import Term
 from curation.terms.facts import Facts
-from curation.terms.select import first_name, new_id, select
+from curation.terms.select import first_name, new_id, select_terms
 from curation.text.rules import stable_id
 from support.selected import choose, facts
 
@@ -252,7 +252,7 @@ def test_an_items_count_is_the_sum_over_its_domains_properties() -> None:
     elsewhere = [c.model_copy(update={"domain": "e", "count": 3}) for c in found.counts[1:]]
     domains = {n: DomainSettings(properties=("P106", "P27")) for n in "de"}
     counts = [*found.counts, *p27, *other, *elsewhere]
-    chosen = select(domains, facts=Facts(counts, found.entities))
+    chosen = select_terms(domains, facts=Facts(counts, found.entities))
     # d: 5 + 5 of Veltland by two properties, 7 of Ostramar; P9 is not asked for. e: 3.
     assert [(c.domain, c.text, c.rolled) for c in chosen.candidates] == [
         ("d", "Veltland", 10), ("d", "Ostramar", 7), ("e", "Ostramar", 3),
@@ -325,7 +325,7 @@ def test_answers_keep_a_term_that_wikidata_knows_no_more() -> None:
 def test_an_id_and_a_family_that_came_with_answers_stay(label: str) -> None:
     term = Term(id="term-of-old", text="baker", domain="d", family="food", wikidata=("Q1",))
     domains = {"d": DomainSettings(properties=("P106",))}
-    (found,) = select(domains, facts=facts({"Q1": (label, 9)}), met=[term]).terms
+    (found,) = select_terms(domains, facts=facts({"Q1": (label, 9)}), met=[term]).terms
     assert found == term.model_copy(update={"count": 9})
 
 
