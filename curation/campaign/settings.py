@@ -523,7 +523,7 @@ def new_settings(*, name: str, language: str, domains: Sequence[str]) -> Setting
         CurationError: one of these is not valid.
     """
     if len(set(domains)) < len(domains):
-        raise CurationError("domains: one of them is named twice", _HINTS["domains"])
+        raise CurationError("domains: one of them is named twice", _DOMAINS)
     try:
         return Settings.model_validate(
             {
@@ -537,15 +537,12 @@ def new_settings(*, name: str, language: str, domains: Sequence[str]) -> Setting
         message = first["msg"].removeprefix("Value error, ")
         if first["type"] == "string_pattern_mismatch":
             message = f"{first['input']!r} is not valid"
-        key = next((str(k) for k in first["loc"] if k in _HINTS), "domains")
-        raise CurationError(f"{key}: {message}", _HINTS[key]) from None
+        asked = ("name", "language", "domains")
+        key = next((str(k) for k in first["loc"] if k in asked), "domains")
+        raise CurationError(f"{key}: {message}", _FIXES.get(key, _DOMAINS)) from None
 
 
-_HINTS = {
-    "name": "use printable characters only",
-    "language": "use a language code such as en, de or pt-BR",
-    "domains": "name each domain once, separated by commas, without the character /",
-}
+_DOMAINS = "name each domain once, separated by commas, without the character /"
 
 
 def is_name(text: str) -> bool:

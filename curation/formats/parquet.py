@@ -118,7 +118,7 @@ class TextColumns(AbstractContextManager["TextColumns"]):
             self._file = arrow.parquet.ParquetFile(self._open, read_dictionary=texts)
         except self._damage as error:
             self._open.close()
-            raise self._damaged(error) from None
+            raise _damaged(self.name, error) from None
         self.groups = int(self._file.num_row_groups)
         if not self.has(field):
             self._open.close()
@@ -170,7 +170,7 @@ class TextColumns(AbstractContextManager["TextColumns"]):
                             )
                         yield row
             except self._damage as error:
-                raise self._damaged(error) from None
+                raise _damaged(self.name, error) from None
 
     def _at_once(self, group: int, columns: Sequence[str]) -> int:
         """How many rows of a row group to read at once."""
@@ -192,11 +192,6 @@ class TextColumns(AbstractContextManager["TextColumns"]):
         column.validate(full=True)  # indices of a damaged file may be of no text
         texts = column.dictionary.cast(self._arrow.string()).to_pylist()
         return (None if index is None else texts[index] for index in column.indices.to_pylist())
-
-    def _damaged(self, error: Exception) -> CurationError:
-        return CurationError(
-            f"{self.name}: cannot be read as Parquet: {str(error).strip()}", "fetch the file again"
-        )
 
 
 ROWS_AT_ONCE = 256  # rows to turn into plain values at once
@@ -245,9 +240,7 @@ def _each(
             for batch in file.iter_batches(rows):
                 yield from values(batch)
     except (arrow.ArrowException, OSError, ValueError, MemoryError, OverflowError) as error:
-        raise CurationError(
-            f"{path}: cannot be read as Parquet: {_one_line(error)}", "fetch the file again"
-        ) from None
+        raise _damaged(path, error) from None
 
 
 def _refuse_large(path: Path, source: BufferedReader, first: Any) -> None:
@@ -293,9 +286,10 @@ def _size(array: Any) -> int:
     return int(array.nbytes)
 
 
-def _one_line(error: Exception) -> str:
-    """A message of pyarrow, which may have line breaks and bytes of the damaged file."""
-    return "".join(c for c in " ".join(str(error).split()) if c.isprintable())[:300].strip()
+def _damaged(name: Path | str, error: Exception) -> CurationError:
+    # A message of pyarrow may have line breaks and bytes of the damaged file.
+    says = "".join(c for c in " ".join(str(error).split()) if c.isprintable())[:300].strip()
+    return CurationError(f"{name}: cannot be read as Parquet: {says}", "fetch the file again")
 
 
 def _refuse_cut(path: Path, source: BufferedReader) -> None:

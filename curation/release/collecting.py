@@ -42,11 +42,6 @@ if TYPE_CHECKING:
     from curation.release.quality import Scores
 
 
-IMPORT = "import"
-VALIDATION = "validation"
-_DAY = len("2026-01-31")
-
-
 class _Answered(NamedTuple):
     """An accepted answer: who did what, and the day, if it is known."""
 
@@ -101,7 +96,7 @@ def round_facts(
                 first=days[0] if days else None,
                 last=days[-1] if days else None,
                 published=any(a.intent is None for i in written[name] for a in i.associations),
-                **(_plan(campaign, planned[name]) if name in planned else {"kind": IMPORT}),
+                **(_plan(campaign, planned[name]) if name in planned else {"kind": "import"}),
             )
         )
     return tuple(rounds), {kind: len(those) for kind, those in sorted(people.items())}
@@ -135,7 +130,7 @@ def _imported(
         for item, person, time in zip(*columns, strict=True):
             days = filter(None, (first.get((item, person)), _day(time)))
             first[item, person] = min(days, default=None)
-    accepted += [_Answered(person, VALIDATION, day) for (_, person), day in first.items()]
+    accepted += [_Answered(person, "validation", day) for (_, person), day in first.items()]
     del first
     rows: Any = () if labels is None else labels.itertuples(index=False)
     done = imported(name, items, rows, campaign.rejected[name])
@@ -143,7 +138,7 @@ def _imported(
 
 
 def _day(time: object) -> str | None:
-    return time[:_DAY] if isinstance(time, str) else None
+    return time[: len("2026-01-31")] if isinstance(time, str) else None
 
 
 def _plan(campaign: Campaign, round: Round) -> dict[str, Any]:

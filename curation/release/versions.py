@@ -49,10 +49,6 @@ from curation.work.run_folder import append_lines, cut_half_line
 _NAMED = 3  # files that an error names
 
 
-class BuiltError(UnlessNamedError):
-    """A version is built already, and its content would change."""
-
-
 class NoParquetError(UnlessNamedError):
     """A release needs pyarrow, and it is not installed."""
 
@@ -106,11 +102,11 @@ def check_not_erased(campaign: Campaign, *, anonymous: bool = False) -> None:
     """Check that the version was not deleted after an erasure.
 
     Raises:
-        BuiltError: it was.
+        UnlessNamedError: it was.
     """
     place = folder(campaign, anonymous=anonymous)
     if not place.exists() and place.name in _erased(campaign):
-        raise BuiltError(
+        raise UnlessNamedError(
             f"version {place.name} was deleted because a person had their answers erased; it "
             "is not built again with other content",
             "raise version in [release]",
@@ -128,8 +124,8 @@ def check_unchanged(campaign: Campaign, staged: Path, *, anonymous: bool = False
         anonymous: whether the version is anonymous.
 
     Raises:
-        BuiltError: the version is built, and a file would change or disappear; the message names
-            the first ones.
+        UnlessNamedError: the version is built, and a file would change or disappear; the message
+            names the first ones.
     """
     place = folder(campaign, anonymous=anonymous)
     if not place.exists():
@@ -148,11 +144,11 @@ def check_unchanged(campaign: Campaign, staged: Path, *, anonymous: bool = False
     where = f"{campaign.folder('release').name}/{place.name}"
     named = some(changed, _NAMED)
     if all(recorded.get(name) == sums.get(name) for name in changed):
-        raise BuiltError(
+        raise UnlessNamedError(
             f"{where}: changed after it was built: {named}; a built version is never rewritten",
             "delete these files, and «curation release build» writes them again as they were",
         )
-    raise BuiltError(
+    raise UnlessNamedError(
         f"{where} is built already, and its content would change: {named}; a built version is "
         "never rewritten",
         "raise version in [release] and build again; or, if nobody has this version, delete the "
@@ -195,10 +191,8 @@ def first_build(campaign: Campaign, *, anonymous: bool = False) -> Built:
     for line in campaign[BUILT]:
         if line.version == version:
             return line
-    path, new = (
-        campaign.folder("release") / version / FACTS,
-        {"version": version, "anonymous": anonymous},
-    )
+    path = campaign.folder("release") / version / FACTS
+    new = {"version": version, "anonymous": anonymous}
     try:
         facts = read_json(path) if path.exists() else {}
         known = {"date": facts["date"], "canary": facts["canary"]}
