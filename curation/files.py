@@ -228,10 +228,10 @@ def read_text(path: Path) -> str:
     Raises:
         CurationError: the file is empty or in another encoding; the message names line and byte.
     """
-    return decoded(read_bytes(path), path)
+    return decode_text(read_bytes(path), path)
 
 
-def decoded(data: bytes, path: Path) -> str:
+def decode_text(data: bytes, path: Path) -> str:
     """The bytes of a file as a text; see ``read_text``."""
     wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
@@ -423,7 +423,7 @@ def digest(path: Path) -> str | None:
     Raises:
         CurationError: it is a device or a pipe.
     """
-    found = hashed(path)
+    found = hash_file(path)
     return found and found.sha256
 
 
@@ -434,7 +434,7 @@ class Hashed(NamedTuple):
     lines: int
 
 
-def hashed(path: Path) -> Hashed | None:
+def hash_file(path: Path) -> Hashed | None:
     """What ``digest`` gives, and the number of lines, as ``count_lines`` gives it."""
     sha256, lines, last = hashlib.sha256(), 0, b"\n"
     try:

@@ -391,7 +391,7 @@ def _release_warnings(
     warnings = []
     for step in pipeline:
         if step.fixed and steps[step.name].state == OLDER:
-            where = campaign.relative(versions.folder(campaign))
+            where = campaign.relative(versions.version_folder(campaign))
             warnings.append(
                 f"{where} is as of older data or settings; raise version in [release], or delete "
                 "the folder if nobody has it, and build: curation release build"
@@ -503,7 +503,7 @@ def _after_decisions(
     if again := next((run.again for run in scores if run.again), ""):
         return again
     if steps["release"].state == UP_TO_DATE:
-        where = campaign.relative(versions.folder(campaign))
+        where = campaign.relative(versions.version_folder(campaign))
         return f"nothing is left to do: {where} is built; curation release check {where} tests it"
     return "curation scores compare; then raise version in [release], and curation release build"
 
@@ -559,7 +559,7 @@ def _next_release(campaign: Campaign, scores: Sequence[ScoreRun]) -> str:
     The scores are a part of both.
     """
     build = "curation release build"
-    if isinstance(error := versions.blocked(campaign), versions.NoParquetError):
+    if isinstance(error := versions.why_blocked(campaign), versions.NoParquetError):
         return f"{error.fix}, then {build}"
     again = next((run.again for run in scores if run.again), "")
     if again or not scores:

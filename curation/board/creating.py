@@ -165,10 +165,12 @@ def new_set(
     if history.revealed(version):
         raise refused("revealed", version=version)
     golds = proved_golds(campaign, version)
-    public = history.public | numbers.names(history.golds(after) if after in history.files else ())
+    public = history.public | numbers.same_names(
+        history.golds(after) if after in history.files else ()
+    )
     if sealed := place.is_sealed:  # with texts, its scores would give away gold labels
         public |= {texts_of(cat) for each in history.built for cat in each.cats}
-    if known := sum(bool(numbers.names([gold]) & public) for gold in golds):
+    if known := sum(bool(numbers.same_names([gold]) & public) for gold in golds):
         raise refused("known", version=version, count=known)
     name, kinds = SEALED if sealed else CATS, Counter(gold.kind for gold in golds)
     paths = [SEALED] if sealed else [flat_path(kind, "test") for kind in KINDS if kinds[kind]]

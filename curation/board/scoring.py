@@ -158,7 +158,7 @@ class _Work:
             self.closed = f"nothing is scored after {last}, as board.toml says"
         elif facts := next((p.facts for p in self.history.built if p.version == version), None):
             given, dev = self.history.given(self.history.hidden), numbers.dev_cats(facts)
-            self.room = numbers.rows(version, self.history.hidden, given, dev=dev)
+            self.room = numbers.board_rows_left(version, self.history.hidden, given, dev=dev)
 
     def settle(self, file: str) -> None:
         """Decide what becomes of a submission, and note the lines for it."""

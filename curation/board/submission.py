@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, ValidationError
 
 from curation.board.about import BoardSettings, SetFacts
-from curation.files import CurationError, decoded, open_input
+from curation.files import CurationError, decode_text, open_input
 from curation.formats.predictions import finite
 from curation.formats.toml_files import shipped_table
 from curation.models.rules import PROFILES
@@ -157,7 +157,7 @@ def _read(data: bytes, where: str) -> tuple[Submission | None, list[SubmissionEr
     if len(data) > LARGEST:
         return None, [SubmissionError("too_large", where, _TOO_LARGE)]
     try:
-        text = decoded(data, Path(where))
+        text = decode_text(data, Path(where))
         is_deep = text.count("{") + text.count("[") > _BRACKETS  # would take much memory
         fields = None if is_deep else json.loads(text, object_pairs_hook=unique)
     except CurationError as error:  # another encoding, or empty
@@ -227,7 +227,7 @@ def _error(
     data: bytes, where: str, code: str, at: str = "", nth: int = 0, **values: object
 ) -> SubmissionError:
     """An error with the line of the nth place where the key ``at`` is; 1 if it is nowhere."""
-    text, key = decoded(data, Path(where)), json.dumps(at)
+    text, key = decode_text(data, Path(where)), json.dumps(at)
     end = r"\s*:" if len(key) <= _KEY else ""
     places = [found.start() for found in re.finditer(re.escape(key[:_KEY]) + end, text)]
     line = text.count("\n", 0, places[nth] if nth < len(places) else 0) + 1

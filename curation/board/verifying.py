@@ -193,7 +193,7 @@ class _Check:
             for path in (of.cats, of.folder / "revealed" / REVEAL)
         )
         cats = self.golds[entry.version] = read_cats(of.folder / "revealed" / "test.json")
-        if problems := commitments.verify(public, proofs) + commitments.unlike(cats, proofs):
+        if problems := commitments.verify(public, proofs) + commitments.find_unlike(cats, proofs):
             self.find("not_as_committed", f"{folder}/revealed", some(problems, _SHOWN))
 
     def files(self, made: Mapping[str, bytes]) -> None:

@@ -482,14 +482,15 @@ def fields_of(name: str) -> tuple[str, ...]:
     return tuple(_known([section]))
 
 
-def noted(settings: Settings, names: Iterable[str]) -> dict[str, Any]:
+def settings_noted(settings: Settings, names: Iterable[str]) -> dict[str, Any]:
     """Settings as a manifest has them: by section and field, each with its value.
 
     Args:
         settings: the settings of a campaign.
         names: as for ``fields_of``.
 
-    >>> noted(new_settings(name="a", language="en", domains=["b"]), ["split", "domains.names"])
+    >>> settings = new_settings(name="a", language="en", domains=["b"])
+    >>> settings_noted(settings, ["split", "domains.names"])
     {'split.dev': 0.25, 'split.keep': '', 'domains': ['b']}
     """
     made: dict[str, Any] = {}

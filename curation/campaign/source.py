@@ -81,7 +81,10 @@ class Source:
             return {"names": self.names, "off": self.off}
         there = (self.campaign.folder("terms") / "targets.jsonl").exists()
         terms = self.campaign.terms.values() if there else ()
-        return {"names": {term.id: term.names for term in terms}, "off": off(self.campaign)}
+        return {
+            "names": {term.id: term.names for term in terms},
+            "off": unchecked_pitfalls(self.campaign),
+        }
 
     def in_split(self, split: str | None) -> "Source":
         """The CATs of one split.
@@ -181,7 +184,7 @@ class Source:
         return replace(self, cats=cats, original_targets=counts)
 
 
-def off(campaign: Campaign) -> dict[str, str]:
+def unchecked_pitfalls(campaign: Campaign) -> dict[str, str]:
     """The pitfalls that a team allows by its settings, and so in a release, too."""
     rounds = campaign.settings.rounds
     return {

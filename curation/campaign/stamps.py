@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from curation.files import (
     CurationError,
     Hashed,
-    hashed,
+    hash_file,
     printable,
     read_bytes,
     refuse_links,
@@ -59,7 +59,7 @@ def stamp(path: Path) -> Stamp | None:
 
 def known_of(path: Path) -> Known | None:
     """What is known of a file when it has been read; None if there is none."""
-    now, found = stamp(path), hashed(path)
+    now, found = stamp(path), hash_file(path)
     return Known(now, found) if now and found else None
 
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from curation.campaign.dataset import AnyDataset
 from curation.campaign.datasets import PLANS, ROUNDS, neutral_rounds
 from curation.campaign.manifest import Results, changes, run_step
-from curation.campaign.settings import Settings, fields_of, noted
+from curation.campaign.settings import Settings, fields_of, settings_noted
 from curation.campaign.store import FOLDERS, Campaign, Stage, open_campaign
 from curation.files import CurationError, refuse_links
 from curation.records import Fields, Manifest, Round, StepRun
@@ -225,7 +225,7 @@ class Step:
 
     def state(self, campaign: Campaign) -> Fields:
         """What ``changes`` and ``run_step`` compare."""
-        own = noted(campaign.settings, self.settings)
+        own = settings_noted(campaign.settings, self.settings)
         if packages := self.packages(campaign.settings):
             own["versions"] = versions(*packages)
         return {

@@ -298,14 +298,14 @@ class History:
 
     def secret(self, golds: Sequence[HiddenGold]) -> list[HiddenGold]:
         """The hidden CATs whose gold labels no other version has published or revealed."""
-        return [gold for gold in golds if not self.public & numbers.names([gold])]
+        return [gold for gold in golds if not self.public & numbers.same_names([gold])]
 
     @cached_property
     def public(self) -> set[object]:
         """By what CATs are recognised whose gold labels are public."""
         public: set[object] = set()
         for version in filter(self.revealed, self.files):
-            public |= numbers.names(self.golds(version))
+            public |= numbers.same_names(self.golds(version))
         for cat in (cat for place in self.built for cat in place.cats if cat.labelled):
             public |= {cat.id, texts_of(cat)}
         return public
@@ -313,7 +313,7 @@ class History:
     @cached_property
     def unknown(self) -> set[object]:
         """By what CATs are recognised whose gold labels a version hides, also without its file."""
-        known = {name for golds in self.hidden.values() for name in numbers.names(golds)}
+        known = {name for golds in self.hidden.values() for name in numbers.same_names(golds)}
         closed = (place for place in self.built if not self.revealed(place.version))
         return known | {texts_of(cat) for place in closed for cat in place.cats if not cat.labelled}
 
@@ -340,7 +340,7 @@ def values_of(facts: Facts, version: str, golds: Sequence[HiddenGold]) -> list[G
     cats = numbers.fingerprint(golds)
     return [
         GivenOut(version=version, cats=cats, name=name, value=value)
-        for name, value in numbers.values(facts).items()
+        for name, value in numbers.gold_values(facts).items()
     ]
 
 
@@ -371,7 +371,7 @@ def remaining(path: Path) -> str:
     if facts is None or golds[version][0].sealed:
         return ""
     dev = numbers.dev_cats(facts)
-    left = max(numbers.room(version, golds, history.given(golds), dev=dev), 0)
+    left = max(numbers.values_left(version, golds, history.given(golds), dev=dev), 0)
     allowed = amount(numbers.budget(len(golds[version]), dev), "value")
     return (
         f"{path.name} has hidden gold labels: {left} of {allowed} about them may still be given "

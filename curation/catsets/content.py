@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from curation.catsets.entries import Part, Row, is_by_label, plain, resolve
-from curation.files import CurationError, decoded, parsed_json
+from curation.files import CurationError, decode_text, parsed_json
 from curation.formats.packed import PARQUET, PARQUET_FILE, PICKLE, kind_of, read_head, read_unpacked
 from curation.formats.parquet import read_parquet
 from curation.formats.tables import find_header, read_csv, read_json_lines
@@ -143,14 +143,14 @@ def unknown_columns(path: Path, columns: Collection[str]) -> CurationError:
     """The error of a file whose columns are of no known layout."""
     return CurationError(
         f"{path}: not a StereoSet file, and not another set of CATs: its columns are "
-        f"{listed(columns)}",
+        f"{list_columns(columns)}",
         "if it has an unrelated sentence for each context, describe it in a mapping file; see "
         "docs/datasets.md. If it has none, lms, ss and icat cannot be computed: use the tool of "
         "that benchmark, or have unrelated sentences written",
     )
 
 
-def listed(columns: Collection[str]) -> str:
+def list_columns(columns: Collection[str]) -> str:
     """Columns for a message; if there are very many, only the first."""
     return some((f"«{str(name)[:60]}»" for name in columns), _MOST_LISTED) or "none"
 
@@ -195,7 +195,7 @@ def _of_text(path: Path, data: bytes, named: Collection[str] | None) -> tuple[li
     """The parts of a JSON, JSONL or CSV file, and the field ``curation`` of a release's file."""
     document = _document(data, path)
     if document is None:
-        text = decoded(data, path)
+        text = decode_text(data, path)
         if text.lstrip()[:1] not in ("{", "["):
             _refuse_unknown(path, _header(text, path), named)
             return [_table(path, text)], {}

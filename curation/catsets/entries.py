@@ -214,7 +214,7 @@ def our_votes(
     >>> our_votes({"label": [1], "human_id": ["p1"]}, {}, LABEL_ORDER)
     [{'label': 'stereotype', 'human_id': 'p1'}]
     """
-    labels = unpacked(labels)
+    labels = parse_cell(labels)
     if isinstance(labels, dict):
         rows = rows_of_lists(labels)
         labels = labels if rows is None else rows
@@ -243,7 +243,7 @@ def rows_of_lists(columns: Mapping[str, Any]) -> list[Fields] | None:
     return [{name: value[index] for name, value in lists.items()} for index in range(lengths.pop())]
 
 
-def unpacked(cell: Any) -> Any:
+def parse_cell(cell: Any) -> Any:
     """A cell that is a list or an object written as JSON, as that list or object."""
     if isinstance(cell, str) and cell.lstrip()[:1] in ("[", "{"):
         try:
@@ -379,7 +379,7 @@ def undeclared_gap(kind: str, item: Fields) -> str:
     return "" if kind == "intersentence" or repeated else gap_of(item)
 
 
-def declared(form: str) -> str:
+def how_to_declare(form: str) -> str:
     """What to do about a gap that is not BLANK."""
     line = f"blank = {json.dumps(form, ensure_ascii=False)}"
     return f'write a mapping file with {line}, or kind = "intersentence" if this is ordinary text'

@@ -19,11 +19,11 @@ from curation.catsets.entries import (
     key_of,
     our_label,
     our_votes,
+    parse_cell,
     plain,
     resolve,
     rows_of_lists,
     sentences_of,
-    unpacked,
     with_blank,
 )
 from curation.catsets.mapping import ORDER, MappingFile
@@ -132,7 +132,7 @@ def layout_of(reading: Reading) -> Layout:
     if "data" in has and is_by_label(reading.get(first, "data")):
         return Layout("items with an object for each gold label", _by_label)
     if {"sentences", "context"} <= has:
-        is_struct = isinstance(unpacked(reading.get(first, "sentences")), dict)
+        is_struct = isinstance(parse_cell(reading.get(first, "sentences")), dict)
         name = "the Hugging Face layout" if is_struct else "a list of items in StereoSet's form"
         return Layout(name, _listed)
     if "context" in has and {"c1_sentence", "c1_word"} & has:
@@ -154,7 +154,7 @@ def layout_of(reading: Reading) -> Layout:
 
 def _listed(reading: Reading) -> Iterator[RawItem]:
     """Items with a list of sentences, or a struct of lists as Hugging Face stores it."""
-    lists = [unpacked(reading.get(row.values, "sentences")) for row in reading.part.rows]
+    lists = [parse_cell(reading.get(row.values, "sentences")) for row in reading.part.rows]
     lists = [rows_of_lists(value) or value if isinstance(value, dict) else value for value in lists]
     shown = next((value for value in lists if isinstance(value, str)), "")
     if lists and all(isinstance(value, str) for value in lists if value is not None) and shown:
@@ -330,7 +330,7 @@ def _list_of(cell: Any) -> list[Any]:
     >>> _list_of(r"['a' 'it\'s']"), _list_of('["a", "b"]')
     (['a', "it's"], ['a', 'b'])
     """
-    cell = unpacked(cell)
+    cell = parse_cell(cell)
     if isinstance(cell, str):
         quoted = _QUOTED.findall(cell)
         return [re.sub(r"\\(.)", r"\1", one or other) for one, other in quoted]

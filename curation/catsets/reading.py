@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.catsets.content import PAIRS, listed, read_parts
+from curation.catsets.content import PAIRS, list_columns, read_parts
 from curation.catsets.entries import (
     IN_SENTENCES,
     Dataset,
@@ -185,7 +185,7 @@ def _refuse_objects(reading: Reading) -> None:
             own, field = reading.names[name], resolve(value).get(name, "…")
             line = f'[columns] {name} = "{own}.{field}"'
             raise CurationError(
-                f"{reading.path}: «{own}» is an object, not a text; it has {listed(list(value))}",
+                f"{reading.path}: «{own}» is an object, not a text; it has {list_columns(value)}",
                 f"write a mapping file with the field that is meant: {line}",
             )
 
@@ -207,7 +207,7 @@ def _check_columns(path: Path, reading: Reading) -> None:
         raise mapping_error(
             path,
             ["columns", name],
-            f"{reading.path.name} has no column «{column}»; its columns are {listed(known)}",
+            f"{reading.path.name} has no column «{column}»; its columns are {list_columns(known)}",
             fix,
         )
 
@@ -231,14 +231,14 @@ def _check_needed(reading: Reading, raw_items: Sequence[RawItem]) -> None:
         own = reading.names.get(name)
         missing = f"the column «{own}» is empty" if own else f"there is no column {shown}"
         raise CurationError(
-            f"{reading.path}: {missing}; its columns are {listed(reading.part.columns())}",
+            f"{reading.path}: {missing}; its columns are {list_columns(reading.part.columns())}",
             f'write a mapping file: [columns] {name} = "their name"'
             + (', or domain = "one for all"' if name == "domain" else ""),
         )
     used = {plain(c) for column in reading.names.values() for c in (column, column.split(".")[0])}
     others = [c for c in reading.part.columns() if c and plain(c) not in {*used, *INDEX}]
     if others:
-        reading.notes.append(f"columns that are not used: {listed(others)}")
+        reading.notes.append(f"columns that are not used: {list_columns(others)}")
 
 
 def _check_labels(file: Path, entries: Sequence[Entry]) -> None:

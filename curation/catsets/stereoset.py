@@ -17,8 +17,8 @@ from curation.catsets.entries import (
     Dataset,
     Entry,
     Part,
-    declared,
     hidden_error,
+    how_to_declare,
     is_hidden,
     sentences_of,
     undeclared_gap,
@@ -175,7 +175,7 @@ def _cat(entry: Entry) -> Cat:
     place = f"{where} (id {item.get('id')})"
     _check_texts(item, place)
     if gap := undeclared_gap(kind, item):
-        raise CurationError(f"{place}, context: its gap is «{gap}», not BLANK", declared(gap))
+        raise CurationError(f"{place}, context: its gap is «{gap}», not BLANK", how_to_declare(gap))
     foreign = [
         s["gold_label"] for s in sentences_of(item) if not _is_label(s.get("gold_label", ""))
     ]

@@ -29,8 +29,8 @@ from curation.formats.tables import csv_text
 from curation.pages.steps import REPORT
 from curation.records import GOLD_COLUMNS, KINDS, Fields
 from curation.release import statement
-from curation.release.versions import blocked
-from curation.release.versions import folder as folder_of
+from curation.release.versions import version_folder as folder_of
+from curation.release.versions import why_blocked
 from curation.rounds.importing import import_answers
 from curation.rounds.running import open_round
 from curation.terminal import console
@@ -104,7 +104,7 @@ def demo(
     step("trust text tales.txt", {"tales.txt": [tales, "--workers", "1"]})
     step("trust text --labels labels.csv --source tales", {"labels.csv": [labels]})
     step("trust report")
-    error = blocked(made)
+    error = why_blocked(made)
     if not error:
         _release(step, made)
     step("pages build")

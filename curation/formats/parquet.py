@@ -33,7 +33,7 @@ def check_installed() -> None:
         )
 
 
-def unpacked(kind: Any, column: Any) -> int:
+def unpacked_size(kind: Any, column: Any) -> int:
     """How many bytes a column of a row group unpacks to, as far as the file tells it.
 
     A text that a dictionary holds counts once, however often it occurs.
@@ -181,7 +181,7 @@ class TextColumns(AbstractContextManager["TextColumns"]):
             if column.path_in_schema in columns:
                 packed += column.total_compressed_size
                 size += column.total_uncompressed_size
-                most += unpacked(schema.column(index), column)
+                most += unpacked_size(schema.column(index), column)
         if size > FREE + RATIO * packed:
             raise too_packed(self.name, size)
         return max(1, min(ROWS, AT_ONCE * int(about.num_rows) // max(most, 1)))
@@ -257,7 +257,7 @@ def _refuse_large(path: Path, source: BufferedReader, first: Any) -> None:
         group = _group(first, number)
         for index, kind in enumerate(kinds):
             column = group.column(index)
-            size += unpacked(kind, column) + VALUE * column.num_values
+            size += unpacked_size(kind, column) + VALUE * column.num_values
     if size > most:
         raise too_packed(path, size)
     # A dictionary may hold a long text that every row repeats: so dictionaries are not written out.

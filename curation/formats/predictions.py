@@ -152,7 +152,7 @@ def scores_of(
     return Scores(values, frozenset(bad), unknown)
 
 
-def turned(values: Mapping[str, float], cats: Iterable[Cat], kind: Kind) -> dict[str, float]:
+def turn_signs(values: Mapping[str, float], cats: Iterable[Cat], kind: Kind) -> dict[str, float]:
     """Scores by id with the sign of those of one kind of CAT changed."""
     ids = {a.id for cat in cats if cat.kind == kind for a in cat.associations}
     return {name: -value if name in ids else value for name, value in values.items()}

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from curation.files import CurationError, decoded, open_input, parsed_json, read_text
+from curation.files import CurationError, decode_text, open_input, parsed_json, read_text
 from curation.formats.packed import CUT_OFF, HEAD, WORKBOOK, kind_of, kinds
 from curation.formats.tables import (
     Columns,
@@ -18,7 +18,7 @@ from curation.formats.tables import (
     no_columns,
     read_csv,
     read_json_lines,
-    restored,
+    restore_cell,
 )
 
 
@@ -112,7 +112,7 @@ def read_rows(
 
 
 def _text_rows(path: Path, data: bytes | None = None) -> Iterator[NumberedRow]:
-    text = read_text(path) if data is None else decoded(data, path)
+    text = read_text(path) if data is None else decode_text(data, path)
     first = text.lstrip()[:1]
     if first == "[":
         yield from _checked(path, "row", enumerate(_json_list(text, path), 1))
@@ -125,7 +125,7 @@ def _text_rows(path: Path, data: bytes | None = None) -> Iterator[NumberedRow]:
 
 
 def _restored(cell: str | list[str]) -> str | list[str]:
-    return restored(cell) if isinstance(cell, str) else [restored(each) for each in cell]
+    return restore_cell(cell) if isinstance(cell, str) else [restore_cell(each) for each in cell]
 
 
 def _checked(path: Path, unit: str, rows: Iterable[NumberedRow]) -> Iterator[NumberedRow]:

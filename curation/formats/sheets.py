@@ -33,9 +33,9 @@ from curation.formats.tables import (
     TablePlace,
     check_width,
     damaged,
-    doubled,
+    doubled_column,
     no_columns,
-    restored,
+    restore_cell,
     without_headings,
 )
 from curation.text.times import is_plausible
@@ -466,7 +466,7 @@ def _read(path: Path, book: Workbook, peeked: _Peeked, warn: Warn, columns: Colu
     for n, name in heads.items():
         cell = f"{get_column_letter(n)}{row}"
         if name in places:
-            raise doubled(name, f"{place} cells {places[name]} and {cell}")
+            raise doubled_column(name, f"{place} cells {places[name]} and {cell}")
         places[name] = cell
     meanings = {n: next(iter(columns([name])), "") for n, name in heads.items()}
     problems: dict[str, list[str]] = {}
@@ -521,7 +521,7 @@ def _text(cell: Cell, meaning: str, book: Workbook) -> tuple[str, str]:
 
     Columns without a meaning are kept as they are, because nothing is computed from them.
     """
-    text = restored(cell.value) if isinstance(cell.value, str) else cell.text
+    text = restore_cell(cell.value) if isinstance(cell.value, str) else cell.text
     if not meaning:
         return text, ""
     if cell.formula:

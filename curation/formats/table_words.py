@@ -185,7 +185,7 @@ def wrong_text(texts: Mapping[str, Any]) -> str | None:
 # --- what tables show -----------------------------------------------------------------------
 
 
-def offered(texts: Sections) -> dict[Space, dict[str, str]]:
+def offered_words(texts: Sections) -> dict[Space, dict[str, str]]:
     """The words that the tables of a round show, by space and canonical name.
 
     Headings come from ``[heading]``, values from the round's form. If a word is also a name or
@@ -304,7 +304,9 @@ def round_words(texts: Sections) -> Words:
     Args:
         texts: the round's texts.
     """
-    own = [(s, word, name) for s, words in offered(texts).items() for name, word in words.items()]
+    own = [
+        (s, word, name) for s, words in offered_words(texts).items() for name, word in words.items()
+    ]
     meanings: dict[Space, dict[str, str]] = {space: {} for space in SPACES}
     names = {space: {key(name): name for name in _names(space, texts)} for space in SPACES}
     for space, word, name in (*own, *aliases(texts)):

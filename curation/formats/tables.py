@@ -185,7 +185,7 @@ def check_columns(columns: list[str], place: str) -> None:
     check_width(len(columns), place)
     for name, times in Counter(columns).items():
         if name and times > 1:
-            raise doubled(name, place)
+            raise doubled_column(name, place)
 
 
 def check_width(columns: int, place: str) -> None:
@@ -201,14 +201,14 @@ def check_width(columns: int, place: str) -> None:
         )
 
 
-def doubled(name: str, place: str) -> CurationError:
+def doubled_column(name: str, place: str) -> CurationError:
     """The error of a column that is there twice."""
     return CurationError(
         f"{place}: the column {name[:_LONGEST]!r} is there twice", "rename one of them"
     )
 
 
-def listed(columns: Iterable[str]) -> str:
+def list_columns(columns: Iterable[str]) -> str:
     """Names of columns for a message; of very many and very long ones only the beginning."""
     short = (name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…" for name in columns)
     return some(short, _MOST_LISTED)
@@ -247,10 +247,10 @@ def safe(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and _LIVE.match(cell) else cell
 
 
-def restored(cell: str) -> str:
+def restore_cell(cell: str) -> str:
     """A cell as it was before ``safe``.
 
-    >>> restored("'=1+1"), restored("''=1+1"), restored("'tis")
+    >>> restore_cell("'=1+1"), restore_cell("''=1+1"), restore_cell("'tis")
     ('=1+1', "'=1+1", "'tis")
     """
     return cell[1:] if _MARKED.match(cell) else cell

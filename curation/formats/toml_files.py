@@ -12,7 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, decoded, read_bytes, read_text, shipped, writing
+from curation.files import CurationError, decode_text, read_bytes, read_text, shipped, writing
 
 LARGEST = 1 << 20  # bytes of a TOML file at most; a campaign.toml has a few thousand
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -57,7 +57,7 @@ def parsed_toml(text: str, path: Path, *, fix: str) -> dict[str, Any]:
 def read_form(path: Path) -> str:
     """The text of a file that people fill in; empty if it is missing or has only spaces."""
     data = read_bytes(path) if path.exists() else b""
-    return decoded(data, path) if data.strip() else ""
+    return decode_text(data, path) if data.strip() else ""
 
 
 def write_form(path: Path, text: str) -> None:

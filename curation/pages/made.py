@@ -90,7 +90,7 @@ def _candidates(campaign: Campaign) -> Path:
 
 def _published(campaign: Campaign) -> Path:
     """The labels in the release, which have pseudonyms; only if it is there, people are named."""
-    return versions.folder(campaign) / "annotations.csv"
+    return versions.version_folder(campaign) / "annotations.csv"
 
 
 def _rounds(campaign: Campaign) -> list[str]:

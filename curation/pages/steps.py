@@ -213,7 +213,7 @@ def _facts_of(campaign: Campaign, folder: Path) -> Mapping[str, Any]:
 
 def released(campaign: Campaign) -> Path | None:
     """The facts of the version that the settings name, or of the last one before it."""
-    folders = (versions.folder(campaign), *reversed(earlier(campaign)))
+    folders = (versions.version_folder(campaign), *reversed(earlier(campaign)))
     paths = (folder / FACTS for folder in folders)
     return next((path for path in paths if path.is_file()), None)
 

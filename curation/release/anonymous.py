@@ -83,7 +83,7 @@ def anonymize(facts: Facts, secrets: Collection[str] = ()) -> Facts:
         secrets: other names than those in the statement, such as that of the institution.
     """
     given = facts.statement
-    hidden = [*names(given), *secrets]
+    hidden = [*identifying_names(given), *secrets]
     kept = {key: text for key, text in given.answers.items() if key not in _LISTS["identifying"]}
     hub = Hub(gated=given.hub.gated, prompt=given.hub.prompt, fields=given.hub.fields)
     changes: dict[str, Any] = {
@@ -112,7 +112,7 @@ def _without(made: RoundFacts, secrets: Collection[str]) -> RoundFacts:
     return made.model_copy(update={"read": read, **rest})
 
 
-def names(statement: Statement) -> list[str]:
+def identifying_names(statement: Statement) -> list[str]:
     """Every name and address in a statement that says who made the dataset."""
     parts = [part for a in statement.authors for part in (a.name, a.affiliation, a.email, a.orcid)]
     parts += [statement.contact, statement.takedown, statement.doi, statement.hub.id]
@@ -139,7 +139,7 @@ def scan(files: Mapping[str, bytes], secrets: Collection[str]) -> list[Place]:
 
     Args:
         files: the content of each file by its path in the release.
-        secrets: names and addresses that must not be in it, such as from ``names``.
+        secrets: names and addresses that must not be in it, such as from ``identifying_names``.
 
     Returns:
         The places, in the order of files and lines.

@@ -12,7 +12,7 @@ from curation.release import data_files, harness_files, metadata
 from curation.release.texts import card
 from curation.release.texts.render import markdown
 from curation.released import contents as layout
-from curation.released.columns import names
+from curation.released.columns import column_names
 from curation.released.commitments import HiddenGold, published_gold, reveal_rows
 from curation.released.contents import SPLITS, Contents, DataFile, PublishedCat, PublishedOption
 from curation.released.facts import Facts
@@ -117,7 +117,7 @@ def revealed_files(
     rows = every[every["cat_id"].isin(list(known))].reset_index(drop=True)
     ids = {"cat_id": originals, "association_id": options}
     table = rows.assign(**{column: rows[column].map(new) for column, new in ids.items()})
-    table = table[names("annotations")]
+    table = table[column_names("annotations")]
     without = frozenset(gold.id for gold in golds if gold.original in contents.without_votes)
     cats = tuple(_opened(gold, known.get(gold.original)) for gold in golds)
     opened = replace(contents, cats=cats, annotations=table, terms=(), without_votes=without)

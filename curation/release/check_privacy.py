@@ -208,7 +208,7 @@ def _sealed(release: Release) -> Iterator[Finding]:
     yield from _elsewhere(release, {row["id"] for row in rows}, (SEALED,))
 
 
-def quoted(release: Release, texts: Iterable[str]) -> Iterator[Finding]:
+def find_quotations(release: Release, texts: Iterable[str]) -> Iterator[Finding]:
     """Whether files about the data, such as the card, quote texts that are not to be public.
 
     Case and white space do not count. Texts of fewer than 8 letters are not searched for.

@@ -23,15 +23,15 @@ from curation.formats.tables import read_json_lines
 from curation.measures.pitfalls import pitfalls
 from curation.records import Cat, CatAssociation, Severity
 from curation.release import check_cats, check_metadata, check_privacy
-from curation.release.anonymous import names, scan
-from curation.release.check_privacy import quoted
+from curation.release.anonymous import identifying_names, scan
+from curation.release.check_privacy import find_quotations
 from curation.release.near import AnyCat, Pair, near
-from curation.released.commitments import published_gold, read_golds, unlike, verify
+from curation.released.commitments import find_unlike, published_gold, read_golds, verify
 from curation.released.contents import FACTS, REVEAL, PublishedCat
 from curation.released.findings import Finding, finding, in_order, listed, strictly
 from curation.released.folder import (
     Release,
-    committed,
+    read_commitments,
     read_release,
     refuse_no_folder,
 )
@@ -169,8 +169,10 @@ def check_release(
     release.annotations = release.repeated = None  # checked; what follows needs the memory
     release.forms = {name: form for name, form in release.forms.items() if form is release.main}
     sealed = _sealed(release)
-    findings += quoted(release, (cat.context for cat in sealed))
-    findings += quoted(release, (option.sentence for cat in sealed for option in cat.options))
+    findings += find_quotations(release, (cat.context for cat in sealed))
+    findings += find_quotations(
+        release, (option.sentence for cat in sealed for option in cat.options)
+    )
     checked = Checked(release, _cats(release), language or _language(release, campaign), sealed)
     findings += _anonymous(release)
     others: list[Finding] = []
@@ -330,12 +332,12 @@ def _alike(code: str, pairs: Sequence[Pair]) -> Iterator[Finding]:
 
 def _revealed(checked: Checked, public: Path) -> Iterator[Finding]:
     """Whether the gold labels are those that the public side committed to."""
-    proof, hidden = checked.release.root / REVEAL, committed(public)
+    proof, hidden = checked.release.root / REVEAL, read_commitments(public)
     if not hidden:
         fix = "name the public folder of the version"
         raise CurationError(f"{public}: has no hidden CATs", fix)
     rows = [row for _, row in read_json_lines(read_text(proof), proof)]
-    problems = verify(hidden, rows) + unlike(checked.cats, rows)
+    problems = verify(hidden, rows) + find_unlike(checked.cats, rows)
     yield from listed("not_as_committed", REVEAL, problems)
 
 
@@ -344,7 +346,7 @@ def _anonymous(release: Release) -> Iterator[Finding]:
     facts = release.facts
     if facts is None or not facts.anonymous:
         return
-    secrets = names(facts.statement)
+    secrets = identifying_names(facts.statement)
     content = {name: read_bytes(release.root / name) for name in release.files}
     places = [place for place in scan(content, secrets) if place.blocks]
     yield from listed("not_anonymous", FACTS, secrets, "{places}")

@@ -14,7 +14,7 @@ from curation.catsets.stereoset import Labels, document, item_of
 from curation.files import dump_json
 from curation.formats.parquet import check_installed
 from curation.records import GOLD_COLUMNS, KINDS, Cat, Value
-from curation.released.columns import Feature, Table, features, names
+from curation.released.columns import Feature, Table, column_names, features
 from curation.released.contents import (
     ANNOTATIONS,
     HUB_SPLITS,
@@ -79,7 +79,7 @@ def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
     table["cat_id"] = table["association_id"].map(published)
     table["counted"] = (rows["code"] == "").to_numpy()
     table["tier"] = table["cat_id"].map(tiers)
-    return table[names("annotations")].reset_index(drop=True)
+    return table[column_names("annotations")].reset_index(drop=True)
 
 
 def flat_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
@@ -115,13 +115,15 @@ def row(cat: PublishedCat) -> dict[str, Any]:
         **{column: shown.get(gold) for column, gold in GOLD_COLUMNS.items()},
         "options": [{"id": option.id, "sentence": option.sentence} for option in cat.options],
     }
-    return {name: values[name] for name in names("cats" if cat.commitment is None else "hidden")}
+    return {
+        name: values[name] for name in column_names("cats" if cat.commitment is None else "hidden")
+    }
 
 
 def term_row(published: PublishedTerm) -> dict[str, Any]:
     """A line of ``terms.jsonl``."""
     values = {**published.term.model_dump(), **published._asdict()}
-    return {name: values[name] for name in names("terms")}
+    return {name: values[name] for name in column_names("terms")}
 
 
 ClassLabels = Mapping[str, Sequence[tuple[str, Value]]]

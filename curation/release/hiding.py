@@ -47,8 +47,8 @@ def _affordable(
     found = values_of(facts, version, golds)
     wanted = _wanted(found, history.release.show, reporter)
     given, dev = history.given(every), numbers.dev_cats(facts)
-    room = numbers.room(version, every, given, dev=dev)
-    shown, left_out = numbers.shared_out(wanted, given, room)
+    room = numbers.values_left(version, every, given, dev=dev)
+    shown, left_out = numbers.share_out(wanted, given, room)
     new = [value for value in shown if value not in history.ledger]
     results.records(LEDGER, [*history.ledger, *new], private=True)
     if left_out:
@@ -65,7 +65,7 @@ def _affordable(
             "not published of hidden gold labels, because show in [release] does not name them: "
             f"{some(others, _VALUES_SHOWN)}"
         )
-    return numbers.without(facts, [value.name for value in found if value not in shown])
+    return numbers.drop_values(facts, [value.name for value in found if value not in shown])
 
 
 def _wanted(values: Sequence[GivenOut], show: Sequence[str], reporter: Reporter) -> list[GivenOut]:
@@ -96,7 +96,7 @@ def board_rows(history: History, facts: Facts) -> int:
         facts: those of the version.
     """
     dev, golds = numbers.dev_cats(facts), history.hidden
-    return numbers.rows(facts.version, golds, history.given(golds), dev=dev)
+    return numbers.board_rows_left(facts.version, golds, history.given(golds), dev=dev)
 
 
 IN_VAIN = "hidden_in_vain"

@@ -169,7 +169,7 @@ def look(hub: "HfApi", repo: str, *, revision: str | None = None) -> Remote:
     from huggingface_hub.errors import RepositoryNotFoundError
     from huggingface_hub.hf_api import RepoFile
 
-    with explained(hub, repo):
+    with explain_errors(hub, repo):
         hub.whoami()
         try:
             info = hub.dataset_info(repo, revision=revision)
@@ -258,10 +258,10 @@ def push(
                 f"{', '.join(unlike[:3])}; a published version never changes",
                 "raise version in [release], build again, and push that",
             )
-        with explained(hub, repo):
+        with explain_errors(hub, repo):
             now_private = _settle(hub, repo, remote, private=private, gated=gated)
         return Pushed(address, remote.tags[version], 0, True, now_private)
-    with explained(hub, repo):
+    with explain_errors(hub, repo):
         if not remote.head:
             hub.create_repo(repo, repo_type=_DATASET, private=True)
             remote = look(hub, repo)
@@ -432,7 +432,7 @@ def push_folder(
 
 
 @contextmanager
-def explained(hub: "HfApi", repo: str) -> Iterator[None]:
+def explain_errors(hub: "HfApi", repo: str) -> Iterator[None]:
     """Turn every error of the hub's client into one that says what to do.
 
     The client raises errors of its own, of its HTTP library and of Python. All come from the

@@ -133,10 +133,12 @@ def citation(facts: Facts) -> bytes:
         "repository": statement.repository if _is_url(statement.repository) else "",
         "keywords": list(KEYWORDS),
     }
-    return yaml.safe_dump(filled(content), allow_unicode=True, sort_keys=False, width=100).encode()
+    return yaml.safe_dump(
+        drop_empty(content), allow_unicode=True, sort_keys=False, width=100
+    ).encode()
 
 
-def filled(entry: Mapping[str, T]) -> dict[str, T]:
+def drop_empty(entry: Mapping[str, T]) -> dict[str, T]:
     """The fields that are not empty."""
     return {name: value for name, value in entry.items() if value}
 
@@ -157,7 +159,7 @@ def bibtex(facts: Facts) -> str:
         "doi": _doi(facts),
         "url": address(facts),
     }
-    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in filled(fields).items())
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in drop_empty(fields).items())
     return f"@misc{{{word}{facts.date[:4]},\n{lines}}}"
 
 
@@ -166,7 +168,7 @@ def _author(author: Author) -> dict[str, str]:
     if name := person(author):
         entry = {"family-names": name.family, "given-names": name.given}
         entry["affiliation"] = author.affiliation
-    return filled({**entry, "email": author.email, "orcid": orcid(author)})
+    return drop_empty({**entry, "email": author.email, "orcid": orcid(author)})
 
 
 def _identifiers(facts: Facts) -> list[dict[str, str]]:
@@ -248,7 +250,7 @@ def _creator(author: Author) -> Json:
     known = person(author)
     entry = {"@type": "sc:Person" if known else "sc:Organization"}
     entry |= {"name": full_name(author), "description": author.affiliation}
-    return filled(entry | {"email": author.email, "url": orcid(author)})
+    return drop_empty(entry | {"email": author.email, "url": orcid(author)})
 
 
 def _file(file: DataFile) -> Json:
@@ -341,7 +343,7 @@ def datapackage(facts: Facts, data: Sequence[DataFile]) -> bytes:
         "created": f"{facts.date}T00:00:00Z",
         **({"homepage": page} if page else {}),
         "keywords": list(KEYWORDS),
-        "licenses": [filled(own_licence)],
+        "licenses": [drop_empty(own_licence)],
         "contributors": [_contributor(author) for author in authors(facts)],
         "resources": [_resource(facts, file, paths) for file in data],
     }
@@ -361,7 +363,7 @@ def slug(name: str) -> str:
 def _contributor(author: Author) -> Json:
     entry = {"title": full_name(author), "role": "author"}
     entry |= {"organization": author.affiliation, "email": author.email}
-    return filled(entry | {"path": orcid(author)})
+    return drop_empty(entry | {"path": orcid(author)})
 
 
 def _resource(facts: Facts, file: DataFile, paths: Sequence[str]) -> Json:

@@ -17,7 +17,7 @@ from curation.release.versions import read_sums
 from curation.released import commitments
 from curation.released.commitments import HiddenGold, read_golds
 from curation.released.contents import STEREOSET, SUMS, Contents, published
-from curation.released.folder import committed
+from curation.released.folder import read_commitments
 from curation.text.wording import amount, some
 from curation.work.reporter import QUIET
 
@@ -152,7 +152,7 @@ def check_sums(place: Path) -> None:
 
 def _check_proved(place: Path, path: Path, golds: Sequence[HiddenGold]) -> None:
     """Check every gold label against the commitments that were published."""
-    problems = commitments.verify(committed(place), commitments.reveal_rows(golds))
+    problems = commitments.verify(read_commitments(place), commitments.reveal_rows(golds))
     if problems:
         raise CurationError(
             f"{path.name} does not reveal {place}: {amount(len(problems), 'problem')}: "

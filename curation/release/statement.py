@@ -61,12 +61,12 @@ def secrets(campaign: Campaign, statement: Statement) -> list[str]:
     Raises:
         CurationError: a file has an error.
     """
-    from curation.release.anonymous import names
+    from curation.release.anonymous import identifying_names
 
     planned = (campaign.texts[name] or {} for name in campaign.round_names())
     studies = [_own_study(campaign), *map(_study, planned)]
     known = (text for study in studies for text in study.values() if text)
-    return list(dict.fromkeys([*names(statement), *known]))
+    return list(dict.fromkeys([*identifying_names(statement), *known]))
 
 
 def _own_study(campaign: Campaign) -> dict[str, str]:

@@ -178,7 +178,7 @@ def _build(campaign: Campaign, out: Out, *, anonymous: bool = False) -> dict[str
     # Write.
     with out.stages() as tell:
         errata_lines = differences.errata_text(since[1]).encode() if since else b""
-        staged = out.new_folder(versions.name(campaign, anonymous=anonymous))
+        staged = out.new_folder(versions.version_name(campaign, anonymous=anonymous))
         for path, data in build.files(contents, facts, errata_lines=errata_lines, tell=tell):
             (staged / path).parent.mkdir(parents=True, exist_ok=True)
             with writing(staged / path) as file:
@@ -243,7 +243,7 @@ _DECLARED: dict[str, Any] = {
 }
 
 
-@step("the published folder", blocked=versions.blocked, fixed=versions.taken, **_DECLARED)
+@step("the published folder", blocked=versions.why_blocked, fixed=versions.is_taken, **_DECLARED)
 def release(campaign: Campaign, out: Out) -> dict[str, int]:
     """Write the published folder."""
     return _build(campaign, out)
@@ -251,8 +251,8 @@ def release(campaign: Campaign, out: Out) -> dict[str, int]:
 
 @step(
     "a folder for anonymous review",
-    blocked=partial(versions.blocked, anonymous=True),
-    fixed=partial(versions.taken, anonymous=True),
+    blocked=partial(versions.why_blocked, anonymous=True),
+    fixed=partial(versions.is_taken, anonymous=True),
     **_DECLARED,
 )
 def anonymous(campaign: Campaign, out: Out) -> dict[str, int]:
@@ -341,7 +341,7 @@ def build_release(
         CurationError: it cannot be built; nothing was written.
     """
     run = run_steps(campaign, _STEPS[anonymous], reporter=reporter)
-    folder = versions.folder(campaign, anonymous=anonymous)
+    folder = versions.version_folder(campaign, anonymous=anonymous)
     asked = list(read_json(folder / FACTS).get("open", ()))
     where = campaign.relative(folder)
     then = _next(campaign, where, open_questions=len(asked), anonymous=anonymous)
@@ -350,7 +350,7 @@ def build_release(
 
 
 def _board_rows(campaign: Campaign) -> int | None:
-    facts, history = BuiltVersion(versions.folder(campaign)).facts, History(campaign)
+    facts, history = BuiltVersion(versions.version_folder(campaign)).facts, History(campaign)
     secret = history.hidden.get(facts.version) if facts else None  # None if it is revealed
     if history.hide != "labels" or facts is None or secret is None:
         return None

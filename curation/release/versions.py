@@ -53,29 +53,29 @@ class NoParquetError(UnlessNamedError):
     """A release needs pyarrow, and it is not installed."""
 
 
-def name(campaign: Campaign, *, anonymous: bool = False) -> str:
+def version_name(campaign: Campaign, *, anonymous: bool = False) -> str:
     """The name of the folder of the version that the settings name."""
     return campaign.settings.release.version + (ANONYMOUS if anonymous else "")
 
 
-def folder(campaign: Campaign, *, anonymous: bool = False) -> Path:
+def version_folder(campaign: Campaign, *, anonymous: bool = False) -> Path:
     """The folder of the version that the settings name."""
-    return campaign.folder("release") / name(campaign, anonymous=anonymous)
+    return campaign.folder("release") / version_name(campaign, anonymous=anonymous)
 
 
-def taken(campaign: Campaign, *, anonymous: bool = False) -> bool:
+def is_taken(campaign: Campaign, *, anonymous: bool = False) -> bool:
     """Whether the version that the settings name was built, so that it is never rewritten."""
-    place = folder(campaign, anonymous=anonymous)
+    place = version_folder(campaign, anonymous=anonymous)
     return place.exists() or place.name in _erased(campaign)
 
 
-def blocked(campaign: Campaign, *, anonymous: bool = False) -> CurationError | None:
+def why_blocked(campaign: Campaign, *, anonymous: bool = False) -> CurationError | None:
     """The error if a release cannot be written.
 
     That is so if pyarrow is missing; if ``7-release``, the version's folder or something in it is a
     symbolic link; or if one of these folders is a file.
     """
-    place = folder(campaign, anonymous=anonymous)
+    place = version_folder(campaign, anonymous=anonymous)
     inside = place.rglob("*") if place.is_dir() and not place.is_symlink() else ()
     try:
         check_installed()
@@ -104,7 +104,7 @@ def check_not_erased(campaign: Campaign, *, anonymous: bool = False) -> None:
     Raises:
         UnlessNamedError: it was.
     """
-    place = folder(campaign, anonymous=anonymous)
+    place = version_folder(campaign, anonymous=anonymous)
     if not place.exists() and place.name in _erased(campaign):
         raise UnlessNamedError(
             f"version {place.name} was deleted because a person had their answers erased; it "
@@ -127,7 +127,7 @@ def check_unchanged(campaign: Campaign, staged: Path, *, anonymous: bool = False
         UnlessNamedError: the version is built, and a file would change or disappear; the message
             names the first ones.
     """
-    place = folder(campaign, anonymous=anonymous)
+    place = version_folder(campaign, anonymous=anonymous)
     if not place.exists():
         return
     sums = {name: digest(staged / name) for name in file_names(staged)}
@@ -187,7 +187,7 @@ def first_build(campaign: Campaign, *, anonymous: bool = False) -> Built:
         CurationError: a line of ``built.jsonl`` is damaged.
     """
     cut_half_line(first_builds_file(campaign))
-    version = name(campaign, anonymous=anonymous)
+    version = version_name(campaign, anonymous=anonymous)
     for line in campaign[BUILT]:
         if line.version == version:
             return line

@@ -68,7 +68,7 @@ COMPARED = tuple(column.name for column in COLUMNS["cats"] if column.compared)
 """What two versions of a CAT may differ in, besides its split, tier, associations and ids."""
 
 
-def names(table: Table) -> list[str]:
+def column_names(table: Table) -> list[str]:
     """The names of a table's columns, without those that are parts of another."""
     return [column.name for column in COLUMNS[table] if "." not in column.name]
 

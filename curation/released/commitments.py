@@ -213,7 +213,7 @@ def published_gold(gold: HiddenGold, split: SplitName, **others: Any) -> Publish
         others: fields of ``PublishedCat`` with another value.
     """
     first, second, third = (PublishedOption(o.id, o.sentence, None) for o in gold.sentences)
-    own = {name: getattr(gold, name, None) for name in PublishedCat._fields}
+    own: dict[str, Any] = {name: getattr(gold, name, None) for name in PublishedCat._fields}
     own |= {"domain": gold.bias_type, "split": split, "options": (first, second, third)}
     return PublishedCat(**own | others)
 
@@ -323,7 +323,7 @@ def _problems(cat: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iter
         yield "the gold labels are not one of each"
 
 
-def unlike(cats: Iterable[Cat], revealed: Iterable[Mapping[str, Any]]) -> list[str]:
+def find_unlike(cats: Iterable[Cat], revealed: Iterable[Mapping[str, Any]]) -> list[str]:
     """What ``test.json`` says otherwise than the proofs: one sentence for each CAT.
 
     Args:

@@ -389,7 +389,7 @@ def _terms(release: Release, path: Path) -> list[Finding]:
 
 
 def _sealed(release: Release, path: Path) -> list[Finding]:
-    release.sealed = committed(release.root)
+    release.sealed = read_commitments(release.root)
     return []
 
 
@@ -608,7 +608,7 @@ def read_version(path: Path, *, name: str = "") -> Version:
                 place[key] = file
         cats += own
     terms = path / layout.TERMS
-    sealed = committed(path) if is_folder and os.path.lexists(path / layout.SEALED) else []
+    sealed = read_commitments(path) if is_folder and os.path.lexists(path / layout.SEALED) else []
     return Version(
         name or path.resolve().name,
         tuple(cats),
@@ -619,7 +619,7 @@ def read_version(path: Path, *, name: str = "") -> Version:
     )
 
 
-def committed(folder: Path) -> list[dict[str, Any]]:
+def read_commitments(folder: Path) -> list[dict[str, Any]]:
     """The hidden CATs of a release's folder, as rows for ``commitments.verify``.
 
     Args:

@@ -80,12 +80,12 @@ def fingerprint(golds: Iterable[HiddenGold]) -> str:
     return sha256(b"\n".join(sorted(lines))).hexdigest()
 
 
-def names(golds: Iterable[HiddenGold]) -> frozenset[object]:
+def same_names(golds: Iterable[HiddenGold]) -> frozenset[object]:
     """By what CATs of two versions are recognised as the same: by their own id, or their texts."""
     return frozenset(name for gold in golds for name in (gold.original, gold.texts))
 
 
-def room(
+def values_left(
     version: str,
     golds: Mapping[str, Sequence[HiddenGold]],
     given: Collection[GivenOut],
@@ -108,7 +108,7 @@ def room(
     Returns:
         The number; it is negative if more was given out than the budget.
     """
-    known = {name: names(of) for name, of in golds.items()}
+    known = {name: same_names(of) for name, of in golds.items()}
     related = [name for name in known if known[name] & known[version] or name == version]
     if any(gold.sealed for name in related for gold in golds[name][:1]):
         return 0
@@ -121,7 +121,7 @@ def _used(known: Mapping[str, frozenset[object]], version: str, given: Iterable[
     return len({value.content for value in given if known.get(value.version, own) & own})
 
 
-def rows(
+def board_rows_left(
     version: str,
     golds: Mapping[str, Sequence[HiddenGold]],
     given: Collection[GivenOut],
@@ -130,16 +130,16 @@ def rows(
 ) -> int:
     """How many more rows a leaderboard may show about the hidden CATs of a version.
 
-    A row is a value as ``room`` counts them. Somebody who has read K - 1 rows can send in a model
-    made from them as the last one, and keep the best of all K. What K rows then add to the share of
-    orders that are guessed is that of K - 1/2 values. It moves ss by as much and icat by twice as
-    much, so it may be ``ROW_GAIN``; one row adds nothing (``benchmarks/board_attack.py``). lms and
-    ss are means over terms, so N CATs on T terms of sizes n_t count as T^2 / sum(1 / n_t) CATs of
-    equal weight.
+    A row is a value as ``values_left`` counts them. Somebody who has read K - 1 rows can send in a
+    model made from them as the last one, and keep the best of all K. What K rows then add to the
+    share of orders that are guessed is that of K - 1/2 values. It moves ss by as much and icat by
+    twice as much, so it may be ``ROW_GAIN``; one row adds nothing (``benchmarks/board_attack.py``).
+    lms and ss are means over terms, so N CATs on T terms of sizes n_t count as T^2 / sum(1 / n_t)
+    CATs of equal weight.
 
     Args:
         version: the version.
-        golds: as for ``room``.
+        golds: as for ``values_left``.
         given: all values that were given out.
         dev: the number of CATs with public gold labels.
 
@@ -149,11 +149,11 @@ def rows(
     terms = Counter((gold.bias_type, gold.target) for gold in golds[version]).values()
     cats = len(terms) ** 2 / sum(1 / size for size in terms) if terms else 0
     most = max(1, floor(2 * pi * ROW_GAIN**2 * min(cats, HIDDEN_PER_DEV * dev) + 1 / 2))
-    used = _used({name: names(of) for name, of in golds.items()}, version, given)
-    return max(0, min(room(version, golds, given, dev=dev), most - used))
+    used = _used({name: same_names(of) for name, of in golds.items()}, version, given)
+    return max(0, min(values_left(version, golds, given, dev=dev), most - used))
 
 
-def shared_out(
+def share_out(
     wanted: Sequence[GivenOut], given: Collection[GivenOut], room: int
 ) -> tuple[list[GivenOut], list[GivenOut]]:
     """The values that may be published, and those that may not.
@@ -303,7 +303,7 @@ def _rounded(row: P, digits: int) -> P:
 # --- values that count -------------------------------------------------------------------------
 
 
-def values(facts: Facts) -> dict[str, str]:
+def gold_values(facts: Facts) -> dict[str, str]:
     """The values about hidden gold labels in the facts of a release: their names and values.
 
     They are in this order: models, baselines, sentiment, rows of the trust report. lms alone is
@@ -343,16 +343,16 @@ def too_much(facts: Facts) -> list[str]:
     ]
     if facts.trust and most.trust and most.trust.rows != facts.trust.rows:
         says.append("trust: rows about few CATs, or more decimals")
-    found = values(facts)
-    if len(found) > allowed(facts):
+    found = gold_values(facts)
+    if len(found) > allowed_values(facts):
         says.append(
             f"{amount(len(found), 'value')} about gold labels, and {facts.hidden.cats:,} hidden "
-            f"CATs allow {allowed(facts)}: {some(list(found), _SHOWN)}"
+            f"CATs allow {allowed_values(facts)}: {some(list(found), _SHOWN)}"
         )
     return says
 
 
-def allowed(facts: Facts) -> int:
+def allowed_values(facts: Facts) -> int:
     """How many values about its hidden CATs a release may publish."""
     return budget(facts.hidden.cats if facts.hidden else 0, dev_cats(facts))
 
@@ -362,8 +362,8 @@ def dev_cats(facts: Facts) -> int:
     return sum(size.cats for size in facts.sizes if size.split == "dev")
 
 
-def without(facts: Facts, names: Collection[str]) -> Facts:
-    """The facts without values of these names, as in ``values``; lms stays.
+def drop_values(facts: Facts, names: Collection[str]) -> Facts:
+    """The facts without values of these names, as in ``gold_values``; lms stays.
 
     Their names are listed in ``Hidden.left_out``.
     """

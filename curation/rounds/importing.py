@@ -15,7 +15,7 @@ from curation.catsets.reading import read_dataset
 from curation.checks.lists import is_not_english
 from curation.files import CurationError
 from curation.formats.rows import as_json
-from curation.formats.tables import listed
+from curation.formats.tables import list_columns
 from curation.formats.toml_files import toml_key
 from curation.records import Event, Fields, Pitfall
 from curation.rounds.answers import archive, people
@@ -227,7 +227,8 @@ def _check_voters(file: Path, items: Sequence[Fields]) -> None:
     if who is None:
         return
     raise CurationError(
-        f"{file}: no vote has «human_id», which says who gave it; votes have {listed(fields)}",
+        f"{file}: no vote has «human_id», which says who gave it; "
+        f"votes have {list_columns(fields)}",
         f'write a mapping file with the field that has their ids: [columns] human_id = "{who}"',
     )
 
@@ -309,7 +310,7 @@ def _labels_by_rater(path: Path, reporter: Reporter) -> "Table":
     names = {name for row in table for name in row}
     for rater in mapping.raters:
         if rater not in names:
-            why = f"{place.name} has no column «{rater}»; it has {listed(sorted(names))}"
+            why = f"{place.name} has no column «{rater}»; it has {list_columns(sorted(names))}"
             raise mapping_error(path, ["raters"], why, "name columns of the table")
     rows, numbers = list[Fields](), list[int]()
     for number, row in zip(place.numbers or count(1), table, strict=False):

@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 from curation.campaign.private import keep_out
 from curation.campaign.store import Campaign
 from curation.files import read_records, sweep_beside, writing
-from curation.formats.table_words import YES, Sections, Words, offered, read_label, round_words
+from curation.formats.table_words import (
+    YES,
+    Sections,
+    Words,
+    offered_words,
+    read_label,
+    round_words,
+)
 from curation.records import GOLD_COLUMNS, Dealing, Label, Rejection, Round
 from curation.rounds.answers import archive, forms, people
 from curation.rounds.answers.forms import FIELDS, LABELS, page_row
@@ -121,7 +128,7 @@ def _answer(
     answer: RefusedAnswer, round: Round, texts: Sections, words: Words, *, plain: bool
 ) -> dict[str, str]:
     """The cells of the answer's fields, as the person sent them."""
-    shown = offered(texts)
+    shown = offered_words(texts)
     cells: dict[str, str] = dict(unread(answer.row))
     for field in FIELDS[round.kind]:
         text = text_of(answer.row, field)

@@ -14,7 +14,7 @@ from curation.campaign.settings import caps_of
 from curation.campaign.store import Campaign
 from curation.files import CurationError, read_bytes, read_text, sweep_beside, writing
 from curation.formats.table_words import Words
-from curation.formats.tables import csv_text, listed
+from curation.formats.tables import csv_text, list_columns
 from curation.records import Dealing, Round, Task
 from curation.rounds import held, workbooks
 from curation.rounds.answers import archive, forms, people
@@ -553,7 +553,7 @@ def read_answers(
     if missing:
         near = "".join(f". Probably {pair}" for pair in probable(missing, names, table.place.cells))
         raise CurationError(
-            f"{table.place.name}: no column {missing[0]}; it has {listed(names)}{near}",
+            f"{table.place.name}: no column {missing[0]}; it has {list_columns(names)}{near}",
             "keep the columns of the exported table; annotator names the person who answered",
         )
     return table

@@ -15,8 +15,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files import CurationError
-from curation.formats.table_words import FORM, OTHER, YES, Sections, Space, offered
-from curation.formats.tables import restored
+from curation.formats.table_words import FORM, OTHER, YES, Sections, Space, offered_words
+from curation.formats.tables import restore_cell
 from curation.records import FLAGS, KINDS, RoundKind
 from curation.rounds.answers.forms import FIELDS
 from curation.rounds.platforms import pages
@@ -84,7 +84,7 @@ def columns(
         plain: canonical names instead of words, for a table that programs read. Such a table also
             has the ids of the texts, and the terms to merge into.
     """
-    shown = offered(texts)
+    shown = offered_words(texts)
     yes = YES if plain else shown["answer"][YES]
 
     def column(name: str, *, fill: bool = False) -> Column:
@@ -341,7 +341,7 @@ def _put(sheet: "Worksheet", line: int, number: int, value: Any, place: str) -> 
     """Write a cell. A text is always a text: openpyxl would make =1+1 a formula."""
     cell: Any = sheet.cell(line, number)
     if isinstance(value, str):
-        value = f"'{value}" if restored(value) != value else value  # reading removes one
+        value = f"'{value}" if restore_cell(value) != value else value  # reading removes one
         if len(value) > LONGEST:
             raise CurationError(
                 f"{place}: has {len(value):,} characters, and a cell of a workbook can hold "

@@ -8,7 +8,7 @@ from curation.campaign.source import Source
 from curation.campaign.step import is_up_to_date
 from curation.decisions import steps as decisions
 from curation.files import CurationError, read_json
-from curation.formats.predictions import check_complete, read_predictions, scores_of, turned
+from curation.formats.predictions import check_complete, read_predictions, scores_of, turn_signs
 from curation.measures import steps as measures
 from curation.measures.steps import VADER
 from curation.records import KINDS, Cat, Fields, Kind
@@ -229,7 +229,7 @@ def score_predictions(
         partial=partial,
     )
     if not isinstance(lower_is_likelier, bool):
-        scores = scores._replace(values=turned(scores.values, source.cats, lower_is_likelier))
+        scores = scores._replace(values=turn_signs(scores.values, source.cats, lower_is_likelier))
     _check_kinds(path, asked, source, {name for name, _ in pairs})
     has_all = scored(asked.cats, scores.values)
     whole = [cat for cat, has in zip(asked.cats, has_all, strict=True) if has]

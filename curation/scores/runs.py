@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from curation.files import CurationError, digest, read_json, read_records, read_table
-from curation.formats.predictions import read_predictions, scores_of, turned
+from curation.formats.predictions import read_predictions, scores_of, turn_signs
 from curation.models.rules import PROFILES, RULES
 from curation.records import GOLDS, KINDS, PAIRS, Cat, Comparison, Gold, Kind, Rejection, Score
 from curation.scores.asking import VARIANTS, cat_digest, texts
@@ -411,7 +411,7 @@ def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[s
     current_runs, lost = [], {}
     for run in runs:
         if not isinstance(run.lower_is_likelier, bool):
-            run = replace(run, scores=turned(run.scores, cats, run.lower_is_likelier))
+            run = replace(run, scores=turn_signs(run.scores, cats, run.lower_is_likelier))
         asked = run.asked or {cat: outcome.asked for cat, outcome in run.comparisons.items()}
         if asked or run.refused:
             key = (run.variant, run.by_choice)

@@ -11,7 +11,7 @@ from typing import Literal
 from curation.campaign.settings import DomainSettings
 from curation.formats.toml_files import shipped_table
 from curation.records import Count, Entity
-from curation.terms.facts import above, best, number, parents_in
+from curation.terms.facts import best, number, parents_in, with_ancestors
 from curation.text.rules import same_text
 
 Head = Literal["last", "first", "none"]
@@ -347,7 +347,7 @@ def placing(
     be decided whether the item is below a root. Such an item is accepted.
     """
     parents = parents_in(entities)
-    too_general = {*generic, *above(settings.roots, parents)}
+    too_general = {*generic, *with_ancestors(settings.roots, parents)}
 
     @cache
     def flaw(item: str) -> Flaw | None:
@@ -376,9 +376,9 @@ def _over(item: str, entities: Mapping[str, Entity]) -> set[str]:
     Wikidata does not separate subclass and instance cleanly, so the classes of ancestors count too.
     """
     parents = parents_in(entities)
-    line = above([item], parents)
+    line = with_ancestors([item], parents)
     classes = [c for qid in line if qid in entities for c in entities[qid].classes]
-    return above([*line, *classes], parents) - {item}
+    return with_ancestors([*line, *classes], parents) - {item}
 
 
 def check(

@@ -32,10 +32,10 @@ from curation.terms.facts import (
     SUBCLASS,
     FactRequest,
     Facts,
-    above,
     best,
     in_order,
     wiki,
+    with_ancestors,
 )
 from curation.work.engine import Engine, map_shards
 
@@ -408,7 +408,7 @@ def item_number(id: str) -> int:
     return number if number < LIMIT else 0
 
 
-def spoken(statements: Sequence[Statement] | None, own: Sequence[str]) -> tuple[str, ...]:
+def texts_in(statements: Sequence[Statement] | None, own: Sequence[str]) -> tuple[str, ...]:
     """The texts of truthy statements in some languages, in the order of the languages."""
     texts = [(value.language.lower(), value.text) for value in truthy(statements)]
     return in_languages(((code, [text]) for code, text in texts), own)
@@ -504,11 +504,13 @@ def scan(
     columns = [(ask.domain, property) for ask in asks for property in ask.properties]
     tallies = [_sum(part.tallies[n] for part in counted) for n in range(len(columns))]
     tree = _Tree([part.edges for part in counted])
-    wanted = above((o for t in tallies for o, n in t.items() if n >= least), tree.parents)
+    wanted = with_ancestors((o for t in tallies for o, n in t.items() if n >= least), tree.parents)
     looked_up = each(look_up, wanted=wanted, languages=languages, own=own)
     entities = {entity.id: entity for part in looked_up for entity in part}
     classes = {int(name[1:]) for entity in entities.values() for name in entity.classes}
-    entities |= {f"Q{n}": Entity(id=f"Q{n}") for n in above(classes, tree.parents) - wanted}
+    entities |= {
+        f"Q{n}": Entity(id=f"Q{n}") for n in with_ancestors(classes, tree.parents) - wanted
+    }
     facts = in_order(
         (
             Count(domain=domain, property=property, item=f"Q{number}", count=n)
@@ -696,7 +698,7 @@ def _entity(raw: Any, languages: Sequence[str], own: Sequence[str]) -> Entity:
         classes=_names(items(stated(INSTANCE))),
         sitelinks=len(links),
         title=page.title if page else None,
-        demonyms=spoken(stated(DEMONYM), own),
-        feminine=spoken(stated(FEMININE), own),
-        masculine=spoken(stated(MASCULINE), own),
+        demonyms=texts_in(stated(DEMONYM), own),
+        feminine=texts_in(stated(FEMININE), own),
+        masculine=texts_in(stated(MASCULINE), own),
     )

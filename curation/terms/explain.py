@@ -20,7 +20,7 @@ from curation.text.item_form import names_target
 from curation.text.rules import same_text, spelling_key
 
 
-def named(
+def find_candidates(
     selection: Selection, name: str, domain: str | None = None, *, entities: Sequence[Entity] = ()
 ) -> list[Candidate]:
     """The candidates with this name.
@@ -202,7 +202,7 @@ def explain_term(campaign: Campaign, name: str, domain: str | None = None) -> li
     """
     selected = selection(campaign)
     known = campaign[FACTS]
-    candidates = named(selected, name, domain, entities=known.entities)
+    candidates = find_candidates(selected, name, domain, entities=known.entities)
     if not candidates:
         texts = {candidate.text for candidate in selected.candidates}
         near = difflib.get_close_matches(name, texts, 3)

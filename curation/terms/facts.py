@@ -73,11 +73,11 @@ def parents_in(entities: Mapping[str, Entity]) -> Callable[[str], Sequence[str]]
     return lambda qid: entities[qid].parents if qid in entities else ()
 
 
-def above(ids: Iterable[T], parents: Callable[[T], Iterable[T]]) -> set[T]:
+def with_ancestors(ids: Iterable[T], parents: Callable[[T], Iterable[T]]) -> set[T]:
     """The ids and all their ancestors; circles are allowed.
 
     >>> parents = {"a": ["b"], "b": ["a", "c"], "c": []}
-    >>> sorted(above(["a"], parents.__getitem__))
+    >>> sorted(with_ancestors(["a"], parents.__getitem__))
     ['a', 'b', 'c']
     """
     seen: set[T] = set()

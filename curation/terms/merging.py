@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from curation.campaign.settings import DomainSettings
 from curation.records import Entity
 from curation.terms.candidates import Candidate, Flaw, Head, is_head, plurals
-from curation.terms.facts import above, best, number, parents_in
+from curation.terms.facts import best, number, parents_in, with_ancestors
 from curation.text.rules import grouped, same_text, spelling_key
 from curation.text.wording import amount
 
@@ -149,7 +149,7 @@ def merge_fine(
         return end(named[item])
 
     def by_head(candidate: Candidate) -> Candidate | None:
-        over = above([candidate.item], parents) & labels.keys()
+        over = with_ancestors([candidate.item], parents) & labels.keys()
         heads = [
             qid
             for qid in over

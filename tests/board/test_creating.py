@@ -292,13 +292,13 @@ def given(*values: str) -> list[numbers.GivenOut]:
     ],
 )
 def test_how_many_rows(sizes: list[int], dev: int, values: str, rows: int) -> None:
-    assert numbers.rows("1", {"1": golds(*sizes)}, given(*values), dev=dev) == rows
+    assert numbers.board_rows_left("1", {"1": golds(*sizes)}, given(*values), dev=dev) == rows
 
 
 def test_a_related_sealed_version_leaves_no_rows() -> None:
     own = golds(*[10] * 239)
     other = [gold.model_copy(update={"sealed": True}) for gold in own[:1]]
-    assert numbers.rows("1", {"1": own, "2": other}, [], dev=2390) == 0
+    assert numbers.board_rows_left("1", {"1": own, "2": other}, [], dev=2390) == 0
 
 
 def row(split: str, kind: Kind | str, cats: int, ss: float | None) -> Iterator[object]:

@@ -146,7 +146,7 @@ def test_a_value_in_the_ledger_is_not_counted_again(
     given = ledger.read_bytes()
     assert given.count(b"\n") == 1
     # No more values may be given out, and this one would come first.
-    monkeypatch.setattr(numbers, "rows", lambda *_, dev: 0)
+    monkeypatch.setattr(numbers, "board_rows_left", lambda *_, dev: 0)
     sizes = [SimpleNamespace(split="dev", cats=1_000)]
     facts = SimpleNamespace(hidden=None, sizes=sizes)
     release = SimpleNamespace(version="0.1.0", cats=[], facts=facts)

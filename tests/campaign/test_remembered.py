@@ -62,8 +62,8 @@ def test_a_file_is_hashed_once_until_it_changes(
 ) -> None:
     path = campaign.root / "a.txt"
     assert (campaign.digest(path), campaign.lines(path)) == ("", None)
-    hashed, real = [], stamps.hashed
-    monkeypatch.setattr(stamps, "hashed", lambda path: hashed.append(path) or real(path))
+    hashed, real = [], stamps.hash_file
+    monkeypatch.setattr(stamps, "hash_file", lambda path: hashed.append(path) or real(path))
     path.write_text("a\nb", "utf-8")
     assert campaign.digest(path) == campaign.digest(path) == sha256(b"a\nb").hexdigest()
     assert campaign.lines(path) == 2

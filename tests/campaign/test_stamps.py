@@ -39,7 +39,7 @@ def test_a_file_that_is_the_same_is_not_read_again(
     campaign: Campaign, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sha = digest(file)
-    monkeypatch.setattr(stamps, "hashed", lambda path: pytest.fail(f"{path} is read"))
+    monkeypatch.setattr(stamps, "hash_file", lambda path: pytest.fail(f"{path} is read"))
     assert (again(campaign).digest(file), again(campaign).lines(file)) == (sha, 1)
 
 

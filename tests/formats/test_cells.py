@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.formats.rows import read_rows
-from curation.formats.tables import DELIMITERS, csv_text, restored, safe
+from curation.formats.tables import DELIMITERS, csv_text, restore_cell, safe
 
 LIVE = ("=", "+", "-", "@", "\t", "\r", "＝", "＠")
 
@@ -19,8 +19,8 @@ def test_a_text_that_begins_with_a_sign_gets_an_apostrophe(sign: str) -> None:
     text = f'{sign}HYPERLINK("http://example.invalid")'
     assert safe(text) == f"'{text}"
     assert safe(f"'{text}") == f"''{text}"
-    assert restored(safe(text)) == text
-    assert restored(safe(f"'{text}")) == f"'{text}"
+    assert restore_cell(safe(text)) == text
+    assert restore_cell(safe(f"'{text}")) == f"'{text}"
 
 
 @pytest.mark.parametrize("cell", [-0.5, -3, None, True, "", "'tis", "it's = 1", "1-2", "'"])

@@ -94,7 +94,7 @@ def test_a_word_that_would_name_two_things_is_not_shown() -> None:
         **own("heading", label_1="Label 2", text_1="label_1"),
         "validation": dict(zip(LABELS, ("Typical", "typical.", "None of it"), strict=True)),
     }
-    shown = table_words.offered(texts)
+    shown = table_words.offered_words(texts)
     assert shown["label"] == dict(zip(GOLDS, (*GOLDS[:2], "None of it"), strict=True))
     for column in ("label_1", "label_2", "text_1"):
         assert shown["column"][column] == column
@@ -103,14 +103,14 @@ def test_a_word_that_would_name_two_things_is_not_shown() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_all_headings_of_a_language_are_shown(language: str) -> None:
-    shown = table_words.offered(pages.texts("en", None) | shipped_texts(language))
+    shown = table_words.offered_words(pages.texts("en", None) | shipped_texts(language))
     assert shown["column"] == shipped_texts(language)["heading"]
 
 
 @pytest.mark.parametrize("word", ["task_id", "Task ID", "answer_id", "seconds", "as sent"])
 def test_a_heading_that_is_the_name_of_another_column_is_not_shown(word: str) -> None:
     texts = own("heading", stereotype=word)
-    assert table_words.offered(texts)["column"]["stereotype"] == "stereotype"
+    assert table_words.offered_words(texts)["column"]["stereotype"] == "stereotype"
     read = table_words.round_words(texts)
     assert rows.column(word, read) == rows.column(word)
 
@@ -133,7 +133,7 @@ def test_a_canonical_name_is_read_as_what_it_names(name: str) -> None:
 def test_a_word_that_is_too_long_to_be_read_is_not_shown() -> None:
     for length, shown in ((200, True), (201, False)):
         texts = own("heading", label_1="x" * length)
-        assert (table_words.offered(texts)["column"]["label_1"] != "label_1") is shown
+        assert (table_words.offered_words(texts)["column"]["label_1"] != "label_1") is shown
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from curation.records import Count, Entity
 from curation.terms.dump import Scanned, scan
-from curation.terms.facts import INSTANCE, FactRequest, Facts, above
+from curation.terms.facts import INSTANCE, FactRequest, Facts, with_ancestors
 from curation.terms.fetching import languages
 from curation.terms.wikidata import Service, query
 from support.faulty import faulty, heavier_than, oxigraph
@@ -79,7 +79,7 @@ def test_what_is_looked_up_and_all_above_it_is_there(facts: Facts) -> None:
     assert "Q482980" in writer.parents  # author
     classes = {name for entity in facts.entities for name in entity.classes}
     assert classes <= entities.keys()
-    assert above(classes, parents) <= entities.keys()
+    assert with_ancestors(classes, parents) <= entities.keys()
     assert {c.item for c in facts.counts if c.count >= 100} <= entities.keys()
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.release.anonymous import Place, anonymize, doubts, names, refusal, scan
+from curation.release.anonymous import Place, anonymize, doubts, identifying_names, refusal, scan
 from curation.release.texts.card import card, statement
 from curation.release.texts.licences import licence
 from curation.released.facts import Author, Facts, Hub, Licence, Reading, RoundFacts, Statement
@@ -27,7 +27,7 @@ TEAM = Statement(
     hub=Hub(id="baker-lab/mild-set", gated="auto", prompt="Please be kind."),
     answers={"review": "Board of Nowhere, 12/2026", "purpose": "Jobs are missing elsewhere."},
 )
-SECRETS = names(TEAM)
+SECRETS = identifying_names(TEAM)
 
 
 def found(text: str, path: str = "README.md", cats: bytes = b"") -> list[tuple[str, str, bool]]:

@@ -22,7 +22,7 @@ from curation.released import numbers
 from curation.released.commitments import HiddenGold
 from curation.released.contents import Contents
 from curation.released.facts import Baseline, Facts, ScoreRow
-from curation.released.numbers import GivenOut, budget, fingerprint, room, shared_out
+from curation.released.numbers import GivenOut, budget, fingerprint, share_out, values_left
 from curation.work.reporter import QUIET
 from support import releases
 from support.expected import fails, has
@@ -59,29 +59,29 @@ def test_a_value_counts_for_every_version_that_shares_a_cat() -> None:
     old, new, far = golds[:600], golds[500:1200], golds[700:1200]
     assert (budget(600, 400), budget(700, 400), budget(500, 400)) == (3, 3, 2)
     given = [value("1", "model a", old), value("1", "model b", old)]
-    assert room("1", {"1": old}, given, dev=400) == 1
-    assert room("2", {"1": old, "2": new}, given, dev=400) == 1
-    assert room("2", {"1": old, "2": far}, given, dev=400) == 2
+    assert values_left("1", {"1": old}, given, dev=400) == 1
+    assert values_left("2", {"1": old, "2": new}, given, dev=400) == 1
+    assert values_left("2", {"1": old, "2": far}, given, dev=400) == 2
     smaller = {"1": old, "2": new, "3": far}  # a value on the second counts for the others, too
-    assert room("2", smaller, [*given, value("3", "model c", far)], dev=400) == 0
-    assert room("1", smaller, [*given, value("2", "model c", new)], dev=400) == 0
+    assert values_left("2", smaller, [*given, value("3", "model c", far)], dev=400) == 0
+    assert values_left("1", smaller, [*given, value("2", "model c", new)], dev=400) == 0
 
 
 def test_a_value_whose_gold_file_is_lost_counts_for_every_version() -> None:
     golds = golds_of(1200)
     lost = [value("0", "model a", golds_of(20))]
-    assert room("1", {"1": golds}, lost, dev=400) == budget(600, 400) - 1
+    assert values_left("1", {"1": golds}, lost, dev=400) == budget(600, 400) - 1
 
 
 def test_what_was_given_out_costs_nothing_and_the_first_new_values_are_shown() -> None:
     golds = golds_of(20)
     a, b, c = (value("1", name, golds) for name in "abc")
     later = [value("2", name, golds) for name in "cab"]
-    assert shared_out(later, [a], 1) == ([later[0], later[1]], [later[2]])
-    assert shared_out(later, [a, b, c], -2) == (later, [])
-    assert shared_out(later, [], -2) == ([], later)
+    assert share_out(later, [a], 1) == ([later[0], later[1]], [later[2]])
+    assert share_out(later, [a, b, c], -2) == (later, [])
+    assert share_out(later, [], -2) == ([], later)
     rescored = value("2", "a", golds, "ss 61")
-    assert shared_out([rescored], [a], 0) == ([], [rescored])
+    assert share_out([rescored], [a], 0) == ([], [rescored])
 
 
 # --- a build --------------------------------------------------------------------------------------
@@ -178,8 +178,8 @@ def test_cats_whose_labels_are_known_do_not_count(campaign: Campaign) -> None:
 def test_a_sealed_version_leaves_no_values_for_one_with_texts(campaign: Campaign) -> None:
     golds = golds_of(1200)
     sealed = [gold.model_copy(update={"sealed": True}) for gold in golds]
-    assert room("2", {"1": sealed, "2": golds}, [], dev=400) == 0
-    assert room("2", {"1": sealed[:20], "2": golds[20:]}, [], dev=400) == 3
+    assert values_left("2", {"1": sealed, "2": golds}, [], dev=400) == 0
+    assert values_left("2", {"1": sealed[:20], "2": golds[20:]}, [], dev=400) == 3
 
 
 def test_a_damaged_ledger_names_line_and_fix(campaign: Campaign) -> None:

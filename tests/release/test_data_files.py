@@ -20,7 +20,7 @@ from curation.records import GOLDS, KINDS, Annotation, Cat, Term
 from curation.release import build, data_files
 from curation.release.metadata import bibtex, citation, croissant, datapackage, responsible
 from curation.released.columns import COMPARED, TELLING
-from curation.released.columns import names as columns_of
+from curation.released.columns import column_names as columns_of
 from curation.released.contents import (
     Contents,
     DataFile,

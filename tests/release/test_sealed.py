@@ -20,7 +20,7 @@ from curation.release.hub import check_before
 from curation.released import commitments as scheme
 from curation.released.commitments import HiddenGold
 from curation.released.contents import Contents
-from curation.released.folder import committed, read_version
+from curation.released.folder import read_commitments, read_version
 from curation.text.item_form import filler
 from curation.text.rules import same_text
 from support import releases
@@ -367,9 +367,9 @@ def test_a_sealed_copy_of_a_dev_cat_is_found_with_the_gold_file(desk: Desk) -> N
 
 def test_commitments_are_read_from_the_folder(sealed: Desk, hidden: Desk, tmp_path: Path) -> None:
     for desk in (sealed, hidden):
-        assert len(committed(desk.first)) == len(desk.cats("test"))
+        assert len(read_commitments(desk.first)) == len(desk.cats("test"))
     with fails("test.json: no such file"):
-        committed(tmp_path)
+        read_commitments(tmp_path)
     (tmp_path / "sealed.jsonl").write_text('{"id": "x", "kind": 5}\n')
     with fails("sealed.jsonl line 1: is not a sealed CAT"):
-        committed(tmp_path)
+        read_commitments(tmp_path)

@@ -6,7 +6,7 @@ import pytest
 
 from curation.reasons import REASONS
 from curation.records import Association, Item
-from curation.terms.explain import named, old_texts, story
+from curation.terms.explain import find_candidates, old_texts, story
 from curation.terms.select import new_id
 from support.selected import choose, facts
 
@@ -33,16 +33,16 @@ def item(name: str, context: str, *sentences: str, term: str = "pilot") -> Item:
 )
 def test_a_term_is_found_by_texts_item_and_id(name: str) -> None:
     found = choose(TABLE, edits=["pilot,rename,airline pilot"]).selection
-    assert [c.text for c in named(found, name)] == ["airline pilot"]
-    assert named(found, name, "other") == []
-    assert len(named(found, name, "d")) == 1
+    assert [c.text for c in find_candidates(found, name)] == ["airline pilot"]
+    assert find_candidates(found, name, "other") == []
+    assert len(find_candidates(found, name, "d")) == 1
 
 
 def test_a_name_may_stand_for_several_and_for_none() -> None:
     found = choose(TABLE | {"Q6": ("Pilot", 3)}).selection
     both = [("pilot", "kept"), ("Pilot", "merged")]
-    assert [(c.text, c.status) for c in named(found, "pilot")] == both
-    assert named(found, "nun") == []
+    assert [(c.text, c.status) for c in find_candidates(found, "pilot")] == both
+    assert find_candidates(found, "nun") == []
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_term_is_found_by_labels_and_aliases_of_its_item(name: str, item: str)
     labels = {"en": "actor", "de": "Schauspieler"}
     known = facts({"Q1": (labels, 50, [], more), "Q2": ("player", 9)})
     found = choose(known, edits=["actor,rename,performer"]).selection
-    assert [c.item for c in named(found, name, entities=known.entities)] == [item]
+    assert [c.item for c in find_candidates(found, name, entities=known.entities)] == [item]
 
 
 # --- items with an old name ---------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Facts: the order of languages, ancestors in a graph with circles, one order."""
 
 from curation.records import Count
-from curation.terms.facts import above, best, in_order, wiki, wikidata_codes
+from curation.terms.facts import best, in_order, wiki, wikidata_codes, with_ancestors
 from support.selected import facts
 
 
@@ -19,8 +19,8 @@ def test_the_nearest_text_that_is_none_empty() -> None:
 
 def test_what_lies_above_ends_where_a_circle_closes() -> None:
     parents = {"a": ["b", "c"], "b": ["d"], "d": ["b", "a"], "x": ["y"]}
-    assert above(["a"], lambda qid: parents.get(qid, ())) == {"a", "b", "c", "d"}
-    assert above([], parents.__getitem__) == set()
+    assert with_ancestors(["a"], lambda qid: parents.get(qid, ())) == {"a", "b", "c", "d"}
+    assert with_ancestors([], parents.__getitem__) == set()
 
 
 def test_facts_have_one_order_whatever_brought_them() -> None:

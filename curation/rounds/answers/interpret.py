@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from curation.catsets.entries import declared, undeclared_gap
+from curation.catsets.entries import how_to_declare, undeclared_gap
 from curation.formats.table_words import Words, read_label
 from curation.records import Event, RoundKind, Task, Value
 from curation.rounds.answers import forms, rows
@@ -48,7 +48,7 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
             "wrong_association_count", f"item {item_id} has {len(sentences)}, not 3"
         )
     if gap := undeclared_gap(event.payload["kind"], item):
-        why = f"the gap of item {item_id} is «{gap}», not BLANK; {declared(gap)}"
+        why = f"the gap of item {item_id} is «{gap}», not BLANK; {how_to_declare(gap)}"
         raise UnusableError("blank_missing", why)
     original = _original(item)
     options = tuple(

@@ -9,7 +9,7 @@ from typing import Any
 
 from curation.files import CurationError
 from curation.formats.table_words import Words, read_label
-from curation.formats.tables import listed
+from curation.formats.tables import list_columns
 from curation.records import RoundKind
 from curation.rounds.answers import forms, rows
 from curation.text.times import ORDERS, Order, order_of, spreadsheet_day
@@ -51,7 +51,7 @@ def check_columns(
     if missing:
         _refuse_raters(table, names, columns, where)
         raise CurationError(
-            f"{where}: no column {', '.join(missing)}; it has {listed(names)}"
+            f"{where}: no column {', '.join(missing)}; it has {list_columns(names)}"
             + _did_you_mean([*missing, *rows.VALIDATORS, *numbered], names, cells),
             f"a writers' table has {', '.join(rows.WRITERS)}; a validators' table has "
             f"{', '.join(rows.VALIDATORS)}, or association_1, label_1 to association_3, label_3; "
@@ -98,7 +98,7 @@ def _refuse_raters(
     path, lines = Path(where.partition(" sheet ")[0]), json.dumps(raters, ensure_ascii=False)
     more = f"; and name the columns {', '.join(lacking)}" if lacking else ""
     raise CurationError(
-        f"{where}: {listed(raters)} have labels, and no column says who gave them",
+        f"{where}: {list_columns(raters)} have labels, and no column says who gave them",
         f"if each is the column of a rater, write a file {path.stem}.toml with the lines files = "
         f"[{json.dumps(path.name, ensure_ascii=False)}] and raters = {lines}, and import that"
         f"{more}",
@@ -141,7 +141,7 @@ def check_answers(
     if kind in ("review", "validation"):
         of_turk += f" or, for each value, {of_turk}.VALUE"
     raise CurationError(
-        f"{where}: no column with answers to a round of {kind}; it has {listed(names)}"
+        f"{where}: no column with answers to a round of {kind}; it has {list_columns(names)}"
         + _did_you_mean(needed, names, cells),
         f"name the columns {', '.join(needed)}; columns of Mechanical Turk may be {of_turk}",
     )
@@ -180,7 +180,7 @@ def unused_columns(
     if not unused:
         return ""
     near = _did_you_mean(sorted(used - has), unused, cells)
-    return f"{where}: columns that are not used: {listed(unused)}{near}"
+    return f"{where}: columns that are not used: {list_columns(unused)}{near}"
 
 
 def filled_in(row: Mapping[str, Any], kind: RoundKind) -> set[str]:

@@ -31,7 +31,7 @@ from curation.formats.table_words import (
     shipped_words,
 )
 from curation.formats.table_words import Sections as Texts
-from curation.formats.tables import listed, read_csv, restored
+from curation.formats.tables import list_columns, read_csv, restore_cell
 from curation.formats.toml_files import read_toml
 from curation.records import GOLDS, KINDS, ROUND_KINDS, RoundKind, Task
 from curation.text.item_form import BLANK, filler, show_blank
@@ -606,7 +606,7 @@ def _read_examples(path: Path) -> list[TrainingExample]:
     missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise CurationError(
-            f"{path}: no column {', '.join(missing)}; it has {listed(names)}",
+            f"{path}: no column {', '.join(missing)}; it has {list_columns(names)}",
             f"use the columns {', '.join(COLUMNS)}",
         )
     return [_example(row, f"{path} line {number}") for number, row in rows]
@@ -617,7 +617,7 @@ def _example(row: Mapping[str, Any], place: str) -> TrainingExample:
         raise CurationError(
             f"{place}: more cells than columns", "put texts with a comma into quotation marks"
         )
-    cells = {name: " ".join(restored(str(row.get(name) or "")).split()) for name in COLUMNS}
+    cells = {name: " ".join(restore_cell(str(row.get(name) or "")).split()) for name in COLUMNS}
     kind = cells["kind"] = cells["kind"].casefold()
     if kind and kind not in ROUND_KINDS:
         raise CurationError(

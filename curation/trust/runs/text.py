@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 from curation.campaign.store import Campaign
 from curation.files import CurationError, digest, printable, read_text
-from curation.formats.tables import listed, read_csv, read_json_lines
+from curation.formats.tables import list_columns, read_csv, read_json_lines
 from curation.text.wording import amount
 from curation.trust.measure import automated, human
 from curation.trust.measure.framework import AUTOMATED, HUMAN, Groups
@@ -190,7 +190,7 @@ def label_rows(path: Path, *, columns: Sequence[str] = human.COLUMNS) -> Rows:
         rows = list(numbered)
     if missing := [name for name in columns if name not in names]:
         raise CurationError(
-            f"{path}: no column «{missing[0]}»; the columns are {listed(names)}",
+            f"{path}: no column «{missing[0]}»; the columns are {list_columns(names)}",
             f"name the columns {', '.join(columns)}",
         )
     return [(f"{printable(path.name)} line {line}", row) for line, row in rows]
