@@ -29,9 +29,10 @@ from curation.released.contents import (
     Version,
 )
 from curation.released.facts import Facts
-from curation.released.folder import data_files, read_version, stereoset_cats
+from curation.released.folder import stereoset_cats
 from curation.released.numbers import GivenOut
 from curation.released.seen import Form, Seen
+from curation.released.versions import data_files, read_version
 from curation.text.wording import amount
 
 ANONYMOUS = "-anonymous"

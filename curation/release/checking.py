@@ -31,11 +31,11 @@ from curation.released.contents import FACTS, REVEAL, PublishedCat
 from curation.released.findings import Finding, finding, in_order, listed, strictly
 from curation.released.folder import (
     Release,
-    read_commitments,
     read_release,
     refuse_no_folder,
 )
 from curation.released.seen import Seen, from_item
+from curation.released.versions import read_commitments
 from curation.scores.results import measured_baselines
 from curation.stats.artefacts import artefacts
 from curation.text.rules import stable_id

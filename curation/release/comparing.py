@@ -15,7 +15,7 @@ from curation.files import CurationError
 from curation.records import GOLDS, KINDS, Cat, CatAssociation
 from curation.release.differences import Difference, difference, is_hidden_cat
 from curation.released.contents import SPLITS, PublishedCat
-from curation.released.folder import read_version
+from curation.released.versions import read_version
 from curation.scores.boards import by_preferences, by_scores, missing_cats
 from curation.scores.results import read_runs
 from curation.scores.run_folder import has_runs

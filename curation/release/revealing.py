@@ -17,7 +17,7 @@ from curation.release.versions import read_sums
 from curation.released import commitments
 from curation.released.commitments import HiddenGold, read_golds
 from curation.released.contents import STEREOSET, SUMS, Contents, published
-from curation.released.folder import read_commitments
+from curation.released.versions import read_commitments
 from curation.text.wording import amount, some
 from curation.work.reporter import QUIET
 

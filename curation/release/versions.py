@@ -40,7 +40,7 @@ from curation.release import differences
 from curation.release.differences import Change, Difference, difference
 from curation.released.contents import ERRATA, FACTS, SUMS, Contents, Version
 from curation.released.facts import Changes
-from curation.released.folder import read_version
+from curation.released.versions import read_version
 from curation.text.times import now
 from curation.text.wording import amount, some
 from curation.version import __version__

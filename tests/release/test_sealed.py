@@ -20,7 +20,7 @@ from curation.release.hub import check_before
 from curation.released import commitments as scheme
 from curation.released.commitments import HiddenGold
 from curation.released.contents import Contents
-from curation.released.folder import read_commitments, read_version
+from curation.released.versions import read_commitments, read_version
 from curation.text.item_form import filler
 from curation.text.rules import same_text
 from support import releases

@@ -14,7 +14,7 @@ from curation.formats.predictions import read_predictions
 from curation.formats.tables import csv_text
 from curation.pipeline import bring_up_to_date
 from curation.records import Decision, Person
-from curation.released.folder import read_version
+from curation.released.versions import read_version
 from curation.rounds.importing import import_answers, import_stereoset
 from curation.rounds.quality import read_groups
 from curation.rounds.sheets import import_tables
