@@ -29,8 +29,7 @@ from curation.formats.tables import csv_text
 from curation.pages.steps import REPORT
 from curation.records import GOLD_COLUMNS, KINDS, Fields
 from curation.release import statement
-from curation.release.versions import version_folder as folder_of
-from curation.release.versions import why_blocked
+from curation.release.versions import version_folder, why_blocked
 from curation.rounds.importing import import_answers
 from curation.rounds.running import open_round
 from curation.terminal import console
@@ -204,7 +203,7 @@ def _serve(campaign: Campaign, answers: Path, port: int) -> None:
 def _release(step: Steps, campaign: Campaign) -> None:
     """Build the release, and use it as other people do: score predictions on its test set."""
     step("release build")
-    release = folder_of(campaign)
+    release = version_folder(campaign)
     gold, path = release / "test.json", campaign.root / "predictions_shorter-is-likelier.json"
     # This replaces a model, so that nothing must be installed: shorter sentences score higher.
     shorter: dict[str, list[Fields]] = {kind: [] for kind in KINDS}
@@ -221,7 +220,7 @@ def _say_released(campaign: Campaign) -> None:
     """Say how many CATs are released, and where."""
     report = read_json(campaign.folder("decisions") / "split.json")
     kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
-    console.say(f"\n{amount(kept, 'CAT is', 'CATs are')} released in {folder_of(campaign)}")
+    console.say(f"\n{amount(kept, 'CAT is', 'CATs are')} released in {version_folder(campaign)}")
 
 
 def _models(step: Steps, folder: Path) -> None:

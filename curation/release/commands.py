@@ -15,11 +15,10 @@ from curation.decisions.steps import split as split_step
 from curation.files import CurationError
 from curation.reasons import REASONS
 from curation.records import Fields, Kind
-from curation.release import differences as files
-from curation.release import revealing
-from curation.release import statement as step
+from curation.release import differences, revealing
 from curation.release.differences import Difference
 from curation.release.hiding import set_hide
+from curation.release.statement import open_questions, place, read_statement, write_template
 from curation.release.steps import build_release, near_public
 from curation.release.texts.questions import QUESTIONS, SECTIONS
 from curation.released.contents import published
@@ -149,7 +148,11 @@ def diff(
     if errata:
         changes = changed.open_changes()
         is_text = errata.suffix.lower() == ".md"
-        text = files.errata_markdown(changed, changes) if is_text else files.errata_text(changes)
+        text = (
+            differences.errata_markdown(changed, changes)
+            if is_text
+            else differences.errata_text(changes)
+        )
         write_text(errata, text)
     if as_json:
         console.say_json(_as_json(comparison))
@@ -163,14 +166,14 @@ def diff(
 
 def _as_json(comparison: "Comparison") -> Fields:
     changed = comparison.difference
-    removed, added = files.domains(changed)
+    removed, added = differences.domains(changed)
     return {
         "before": changed.before.name,
         "after": changed.after.name,
         "equal": changed.empty,
-        "counts": [count._asdict() for count in files.difference_counts(changed)],
-        "cats": {what: ids for what, (_, ids) in files.cats_changed(changed).items()},
-        "fields": files.fields_changed(changed),
+        "counts": [count._asdict() for count in differences.difference_counts(changed)],
+        "cats": {what: ids for what, (_, ids) in differences.cats_changed(changed).items()},
+        "fields": differences.fields_changed(changed),
         "domains": {"removed": removed, "added": added},
         "terms": {
             "to_test": [_term(key) for key in changed.to_test],
@@ -200,14 +203,16 @@ def _show(changed: "Difference") -> None:
         console.say("The versions do not differ.")
     else:
         console.heading(f"What changed from {old} (A) to {new} (B)")
-    differs = files.cats_changed(changed)
+    differs = differences.cats_changed(changed)
     for what, (count, ids) in differs.items():
         named = f": {some(ids, _SHOWN)}" if ids else ""
-        console.say(f"{files.SAYS[what]}: {amount(count, 'CAT')}{named}")
+        console.say(f"{differences.SAYS[what]}: {amount(count, 'CAT')}{named}")
     if any(len(ids) > _SHOWN for _, ids in differs.values()):
         console.say("«--errata FILE» writes every change of every CAT")
     counts = [
-        c._asdict() for c in files.difference_counts(changed) if c.before != c.after or any(c[4:])
+        c._asdict()
+        for c in differences.difference_counts(changed)
+        if c.before != c.after or any(c[4:])
     ]
     rows = [
         [count["split"] if has_splits else "all", count["kind"]]
@@ -216,9 +221,9 @@ def _show(changed: "Difference") -> None:
     ]
     if rows:
         console.table("CATs", ["split", "kind", "CATs in A", "CATs in B", *differs], rows)
-    if fields := files.fields_changed(changed):
+    if fields := differences.fields_changed(changed):
         console.table("Changes", ["field that changed", "CATs"], list(fields.items()))
-    removed, added = files.domains(changed)
+    removed, added = differences.domains(changed)
     for domains, name in ((removed, old), (added, new)):
         if domains:
             console.say(f"domains only in {name}: {', '.join(domains)}")
@@ -229,7 +234,7 @@ def _show(changed: "Difference") -> None:
     if changed.to_dev:
         console.say(
             f"{amount(len(changed.to_dev), 'term')} moved from test to dev: "
-            f"{some(files.term_names(changed.to_dev), _SHOWN)}"
+            f"{some(differences.term_names(changed.to_dev), _SHOWN)}"
         )
     if changed.not_compared:
         console.say(
@@ -245,7 +250,7 @@ def _show(changed: "Difference") -> None:
     if changed.to_test:
         console.warn(
             f"{amount(len(changed.to_test), 'term')} moved from dev to test: "
-            f"{some(files.term_names(changed.to_test), _SHOWN)}"
+            f"{some(differences.term_names(changed.to_test), _SHOWN)}"
         )
     if changed.seen:
         seen = amount(len(changed.seen), "CAT in test was in dev", "CATs in test were in dev")
@@ -542,9 +547,9 @@ def statement(campaign: Where = Path(), as_json: Json = False) -> None:
     file as comments. A release marks each question that is still open.
     """
     with locked(campaign) as opened:
-        written = step.write_template(opened)
-    questions = step.open_questions(step.read_statement(opened))
-    path = step.place(opened)
+        written = write_template(opened)
+    questions = open_questions(read_statement(opened))
+    path = place(opened)
     if as_json:
         rows = [{"key": q.key, "section": SECTIONS[q.section], "text": q.text} for q in questions]
         summary = {"file": path, "written": written, "questions": len(QUESTIONS)}

@@ -22,7 +22,21 @@ from curation.files import CurationError, digest, open_input, read_bytes, read_j
 from curation.formats.parquet import each_columns
 from curation.formats.tables import read_csv, read_json_lines
 from curation.records import KINDS, Severity, SplitName
-from curation.released import contents as layout
+from curation.released.contents import (
+    ANNOTATIONS,
+    CARD,
+    CONFIGS,
+    DESCRIBED,
+    ERRATA,
+    FACTS,
+    REVEAL,
+    SEALED,
+    SPLITS,
+    STEREOSET,
+    TASKS,
+    TERMS,
+    split_of,
+)
 from curation.released.facts import Facts
 from curation.released.findings import Finding, finding, named
 from curation.released.seen import Form, from_item, from_row
@@ -37,12 +51,12 @@ SKIPPED = frozenset({".git", ".cache", "__pycache__"})
 """Folders that version control and downloads make; they are not part of a release."""
 METADATA = frozenset(
     {
-        *layout.DESCRIBED,
-        layout.ANNOTATIONS,
-        layout.TERMS,
-        layout.ERRATA,
-        layout.SEALED,
-        layout.REVEAL,
+        *DESCRIBED,
+        ANNOTATIONS,
+        TERMS,
+        ERRATA,
+        SEALED,
+        REVEAL,
         "dataset_infos.json",
         "dataset_info.json",
         "dataset-metadata.json",
@@ -141,7 +155,7 @@ class Release:
     @property
     def reveals(self) -> bool:
         """Whether it has revealed gold labels; card and licence are those of the release."""
-        return not self.ours and layout.REVEAL in self.files
+        return not self.ours and REVEAL in self.files
 
     @property
     def hidden(self) -> bool:
@@ -286,7 +300,7 @@ def load(
 def is_metadata(name: str) -> bool:
     """Whether a file is about the data, so that it is not read as data."""
     path = PurePosixPath(name)
-    return path.name.startswith(".") or path.parts[0] == layout.TASKS or name in METADATA
+    return path.name.startswith(".") or path.parts[0] == TASKS or name in METADATA
 
 
 LARGEST_CARD = 4 << 20  # bytes
@@ -314,9 +328,9 @@ def read_release(root: Path) -> tuple[Release, list[Finding]]:
     findings = list(list_files(release))
     if not (release.files or findings):
         raise CurationError(f"{root}: the folder is empty", "name the folder of a release")
-    release.ours = layout.FACTS in release.files
+    release.ours = FACTS in release.files
     for name, read in _PARTS.items():
-        most = LARGEST_CARD if name == layout.CARD else LARGEST
+        most = LARGEST_CARD if name == CARD else LARGEST
         found, problems = load(release, name, partial(read, release), most=most)
         findings += found or problems
     findings += _forms(release)
@@ -387,11 +401,11 @@ def _sealed(release: Release, path: Path) -> list[Finding]:
 
 
 _PARTS: dict[str, Callable[[Release, Path], list[Finding]]] = {
-    layout.FACTS: _facts,
-    layout.CARD: _card,
-    layout.ANNOTATIONS: _annotations,
-    layout.TERMS: _terms,
-    layout.SEALED: _sealed,
+    FACTS: _facts,
+    CARD: _card,
+    ANNOTATIONS: _annotations,
+    TERMS: _terms,
+    SEALED: _sealed,
 }
 """What reads each single file."""
 
@@ -457,7 +471,7 @@ def _file(release: Release, name: str, form: str) -> Iterator[Finding]:
 def _ours(release: Release, name: str) -> bool:
     """Read a data file of a release by curation; False if it is not such a file."""
     path, parts = release.root / name, PurePosixPath(name).parts
-    if name in layout.STEREOSET:
+    if name in STEREOSET:
         cats, about = _stereoset(path)
         _settings(release, about)
         return _add(release, "StereoSet", cats)
@@ -466,7 +480,7 @@ def _ours(release: Release, name: str) -> bool:
     if parts[0] == "cats" and name.endswith(".jsonl"):
         lines = read_json_lines(read_text(path), path)
         return _add(release, "JSON Lines", [from_row(row, f"{name} line {n}") for n, row in lines])
-    if parts[0] not in layout.CONFIGS or not name.endswith(".parquet"):
+    if parts[0] not in CONFIGS or not name.endswith(".parquet"):
         return False
     if parts[0] == "annotations":
         release.repeated = release.repeated or Table()
@@ -500,7 +514,7 @@ def _stereoset(path: Path) -> tuple[Form, Any]:
     return cats, about
 
 
-def stereoset_cats(folder: Path, splits: Iterable[SplitName] = layout.SPLITS) -> Form:
+def stereoset_cats(folder: Path, splits: Iterable[SplitName] = SPLITS) -> Form:
     """The CATs of a release's files in StereoSet's format, unchecked.
 
     They have no labels and no ``where``, which take much memory.
@@ -546,4 +560,4 @@ def _settings(release: Release, about: Any) -> None:
 
 def _split(name: str) -> str:
     """The split that the name of a file means; empty if it means none."""
-    return layout.split_of(PurePosixPath(name)) or ""
+    return split_of(PurePosixPath(name)) or ""

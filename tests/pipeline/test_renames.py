@@ -21,8 +21,7 @@ from curation.files import CurationError, dump_line
 from curation.pipeline import bring_up_to_date, read_status
 from curation.records import Count, Entity
 from curation.rounds.importing import import_answers
-from curation.terms.commands import explain
-from curation.terms.explain import outcome
+from curation.terms.explain import explain_term, outcome
 from curation.terms.steps import selection
 
 ITEMS = {
@@ -88,7 +87,7 @@ class Course:
         self.campaign = open_campaign(self.campaign.root)
         outcome(self.campaign)
         for text in {candidate.text for candidate in selection(self.campaign).candidates}:
-            assert explain(self.campaign, text)
+            assert explain_term(self.campaign, text)
         assert not any("cannot run" in step.state for step in read_status(self.campaign).steps)
         if not self.campaign.round_names():
             return {}
@@ -142,7 +141,7 @@ def test_old_and_new_names_are_of_one_term(course: Course, steps: list[str]) -> 
             course.look()
     assert {*course.look().values()} == {"aktor"}
     for name in ("actor", "aktor", "Q1", "pelakon"):
-        stories = explain(course.campaign, name)
+        stories = explain_term(course.campaign, name)
         assert "aktor" in {story["term"] for story in stories}
         edits = [edit for story in stories for edit in story["edits"]]
         found = {(edit["line"], edit["action"], edit["into"]) for edit in edits}
@@ -162,7 +161,7 @@ def test_a_rename_to_a_term_that_answers_made_is_reported(course: Course) -> Non
     (warning,) = read_status(course.campaign).warnings
     assert "1-terms/edits.csv line 2: not applied" in warning
     assert "choose another name, or use the action merge" in warning
-    (story,) = explain(course.campaign, "Q1")
+    (story,) = explain_term(course.campaign, "Q1")
     assert "another term already" in story["edits"][0]["not_applied"]
 
 

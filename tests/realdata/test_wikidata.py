@@ -10,8 +10,7 @@ import pytest
 
 from curation.records import Count, Entity
 from curation.terms.dump import Scanned, scan
-from curation.terms.facts import INSTANCE, FactRequest, Facts, with_ancestors
-from curation.terms.fetching import languages
+from curation.terms.facts import INSTANCE, FactRequest, Facts, wikidata_codes, with_ancestors
 from curation.terms.wikidata import Service, query
 from support.faulty import faulty, heavier_than, oxigraph
 from support.realdata import SHARED, needs
@@ -26,7 +25,7 @@ ASKS = (
 )
 AMERICANS = (FactRequest("profession", ("P106",), (("P27", ("Q30",)),)),)
 AND_BRITONS = (FactRequest("profession", ("P106", "P140"), (("P27", ("Q30", "Q145")),)),)
-CODES = {"languages": languages("en"), "own": languages("en")}
+CODES = {"languages": wikidata_codes("en"), "own": wikidata_codes("en")}
 
 
 @pytest.fixture(scope="module")
