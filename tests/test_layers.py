@@ -384,7 +384,7 @@ MAY_OPEN = {
     "scores.run_folder": "the folder of a run",
     "scores.running": "the folder of a run",
     "scores.runs": "folders of runs, and files of predictions",
-    "trust.protocol.attested": "questions that are shipped",
+    "trust.protocol.attested": "the answers; questions that are shipped",
     "released.folder": "folders of releases",
     "released.versions": "other versions of a dataset",
     "released.commitments": "private gold files",
