@@ -40,7 +40,7 @@ from curation.records import Fields
 from curation.released import numbers
 from curation.scores.boards import comparisons
 from curation.scores.run_folder import COMPARISONS, SCORES
-from curation.scores.runs import Run, folder_name, found_runs
+from curation.scores.runs import Run, find_runs, folder_name
 from curation.stats.metrics import results
 from curation.text.wording import amount
 from curation.work.reporter import QUIET, Reporter
@@ -237,7 +237,7 @@ class _Work:
         folder of its own, because a run does not say for which tag it was made.
         """
         root = self.owner / RUNS / folder_name(sent.revision)
-        found = found_runs(root, model=folder_name(sent.model), skipped=self.reporter.warn)
+        found = find_runs(root, model=folder_name(sent.model), skipped=self.reporter.warn)
         run = next((run for run in found if _fits(run, sent)), None)
         rules = {str(name): of for name, of in PROFILES.get(sent.profile, {}).items()}
         for each in [] if run else found:

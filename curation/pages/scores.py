@@ -36,7 +36,7 @@ def numbers(source: "Source", reporter: Reporter = QUIET) -> dict[str, Any]:
         ``published``: what ``curation scores published --json`` has, if the CATs are StereoSet's
         and a run is of a printed model. A part that is not there is missing.
     """
-    from curation.scores.comparing import compare
+    from curation.scores.comparing import compare_runs
     from curation.scores.tables import rounded
 
     if not source.cats:
@@ -48,7 +48,7 @@ def numbers(source: "Source", reporter: Reporter = QUIET) -> dict[str, Any]:
     parts: dict[str, Callable[[], Any]] = {"baselines": lambda: _baselines(shown, reporter)}
     if has_runs(source.scores):
         parts |= {
-            "scores": lambda: _scores(compare(shown, partial=True, reporter=reporter)),
+            "scores": lambda: _scores(compare_runs(shown, partial=True, reporter=reporter)),
             "published": lambda: _published(shown),
         }
     made = {}
@@ -164,9 +164,9 @@ def _pairs(rows: Sequence["Difference"], models: Sequence[str]) -> list[Fields]:
 
 def _baselines(source: "Source", reporter: Reporter) -> Fields:
     """The baselines, each with ``label``, and how often one of them is ``beyond`` chance."""
-    from curation.scores.results import baselines
+    from curation.scores.results import compute_baselines
 
-    found = baselines(source, overall=True, reporter=reporter)
+    found = compute_baselines(source, overall=True, reporter=reporter)
     beyond = sum(len(row.get("beyond_chance", ())) for row in found)
     rows = [{**row, "label": row["model"]} for row in found]
     return {"split": source.split, "cats": len(source.cats), "beyond": beyond, "rows": rows}

@@ -19,8 +19,7 @@ from curation.released.versions import read_version
 from curation.scores.boards import by_preferences, by_scores, missing_cats
 from curation.scores.results import read_runs
 from curation.scores.run_folder import has_runs
-from curation.scores.runs import Run, by_ids, outcomes_of
-from curation.scores.runs import current as current_runs
+from curation.scores.runs import Run, by_ids, drop_outdated, outcomes_of
 from curation.stats.intervals import Floats
 from curation.stats.metrics import ALL, BOTH, METRICS, over_terms
 from curation.text.wording import some
@@ -314,8 +313,8 @@ def _of_scores(between: Way, run: Run) -> RunChange | None:
     """The change of a run that has scores of associations; None without a score."""
     first, *_, last = between.stages
     known = _with_both_ids(run, between.same)
-    (old,), _ = current_runs([known], between.before)
-    (new,), _ = current_runs([known], between.after)
+    (old,), _ = drop_outdated([known], between.before)
+    (new,), _ = drop_outdated([known], between.after)
     changed_ids = set(last.ids)
     if old.scores.keys().isdisjoint(first.ids) and new.scores.keys().isdisjoint(last.ids):
         return None

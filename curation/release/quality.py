@@ -32,7 +32,7 @@ from curation.scores.flags import FLAGS, flags_of
 from curation.scores.groups import mark_heads
 from curation.scores.results import baseline_results, read_sentiment
 from curation.scores.run_folder import COMPARISONS, RUN, read_run, why_no_outcome
-from curation.scores.runs import Run, current, found_runs
+from curation.scores.runs import Run, drop_outdated, find_runs
 from curation.stats.metrics import BOTH, results
 from curation.text.wording import amount
 from curation.text.words import Sentiment
@@ -185,7 +185,7 @@ def read_scores(
     path = campaign.folder("measures") / "sentiment_scores.json"
     return Scores(
         read_sentiment(path, cats) if kept else None,
-        found_runs(campaign.folder("scores"), skipped=reporter.warn),
+        find_runs(campaign.folder("scores"), skipped=reporter.warn),
         tuple(
             f"{about['model']} ({path.parent.name}) {why_no_outcome(about)}"
             for path in sorted(campaign.folder("scores").glob(f"*/*/{RUN}"))
@@ -262,8 +262,8 @@ def score_facts(
         cats: the CATs of all splits.
         reporter: receives a warning for each run that is left out.
     """
-    valid, _ = current(runs, cats)
-    complete = [run for run in valid if _is_complete(run, valid, cats, reporter)]
+    current, _ = drop_outdated(runs, cats)
+    complete = [run for run in current if _is_complete(run, current, cats, reporter)]
     marked = mark_heads(complete, cats)
     rows: list[ScoreRow] = []
     with reporter.tracked("scores of models", len(SPLITS)) as advance:

@@ -17,7 +17,7 @@ from curation.decisions.steps import agreement_report, flag_counts
 from curation.files import CurationError, read_json, read_text
 from curation.formats.tables import read_csv
 from curation.records import Cat, Fields
-from curation.scores import compare as stage
+from curation.scores import compare
 from curation.scores.answer_report import answers_row
 from curation.scores.boards import Board, board
 from curation.scores.compare import Sizes, mechanisms
@@ -35,7 +35,7 @@ from curation.scores.run_folder import (
     asked_differently,
     read_run,
 )
-from curation.scores.runs import Run, found_runs, model_of
+from curation.scores.runs import Run, find_runs, model_of
 from curation.scores.tables import SIZES
 from curation.scores.terms import Agreement, published_agreement
 from curation.stats.metrics import Ties, of_one_kind
@@ -90,14 +90,14 @@ def all_without_score(
     if not any(row["no_score"] for row in answers):
         return False
     left_out: list[str] = []
-    if not all(row["no_score"] for row in answers) or found_runs(scores, skipped=left_out.append):
+    if not all(row["no_score"] for row in answers) or find_runs(scores, skipped=left_out.append):
         return False
     for message in left_out:
         reporter.warn(message)
     return True
 
 
-def compare(
+def compare_runs(
     source: Source,
     *,
     predictions: Sequence[str] = (),
@@ -187,7 +187,7 @@ def compare(
             profiles = profiles_in(all_groups, number)
             lacks = common.missing.get(run.name)
             results.append(
-                stage.run_results(
+                compare.run_results(
                     run_board,
                     number,
                     profiles=profiles,
@@ -197,7 +197,7 @@ def compare(
             )
             advance()
     reports = [
-        stage.compare_group(run_board, group, results, agreement=agreement, power=power)
+        compare.compare_group(run_board, group, results, agreement=agreement, power=power)
         for group in chosen
     ]
     if others := sorted(set(known_sizes) - {result["model"] for result in results}):
@@ -217,9 +217,9 @@ def compare(
         ],
         groups=reports,
         mechanisms=[row for row in mechanisms(results, all_groups) if names & {row.a, row.b}],
-        shifts=stage.shifts(run_board, chosen),
-        flagged=stage.without_flagged(run_board, source.cats, _flagged(source)),
-        model_terms=stage.terms_of(terms_of, results, reports, count=terms, agreement=agreement),
+        shifts=compare.shifts(run_board, chosen),
+        flagged=compare.without_flagged(run_board, source.cats, _flagged(source)),
+        model_terms=compare.terms_of(terms_of, results, reports, count=terms, agreement=agreement),
     )
 
 

@@ -12,15 +12,13 @@ from curation.formats.predictions import check_complete, read_predictions, score
 from curation.measures import steps as measures
 from curation.measures.steps import VADER
 from curation.records import KINDS, Cat, Fields, Kind
-from curation.scores import boards
-from curation.scores import published as printed
-from curation.scores import runs as stage
+from curation.scores import boards, published
 from curation.scores.boards import Common, Missing, left_out, missing_cats, scored
 from curation.scores.flags import flags_of
 from curation.scores.groups import mark_heads
 from curation.scores.published import Printed, models
 from curation.scores.run_folder import again
-from curation.scores.runs import Run
+from curation.scores.runs import Run, drop_outdated, find_runs, read_predictions_run
 from curation.stats.artefacts import MIRRORED, Artefact, artefacts
 from curation.stats.metrics import Ties, cat_columns, comparisons, of_one_kind, results
 from curation.text.wording import amount
@@ -46,11 +44,12 @@ def read_runs(
         reporter: receives a warning for each run that is left out.
 
     Raises:
-        CurationError: the folder has no runs, a file is not valid, or ``lower_is_likelier`` has a
-            name that no predictions have.
+        CurationError: the folder has no runs, or all are left out; a file is not valid, such as
+            one with two scores for an association (names file and line); or ``lower_is_likelier``
+            has a name that no predictions have.
     """
     declared = [
-        stage.read_predictions_run(named, lower_is_likelier=lower_is_likelier, partial=partial)
+        read_predictions_run(named, lower_is_likelier=lower_is_likelier, partial=partial)
         for named in predictions
     ]
     names = dict.fromkeys(run.model for run in declared)
@@ -62,7 +61,22 @@ def read_runs(
             if names
             else "name a file with --predictions NAME=FILE",
         )
-    runs = stage.read_runs(scores, skipped=reporter.warn) if scores else []
+    if scores is None:
+        return declared
+    warnings: list[str] = []
+    runs = find_runs(scores, skipped=warnings.append)
+    for warning in warnings:
+        reporter.warn(warning)
+    if not runs and warnings:
+        raise CurationError(
+            f"{scores}: no run in this folder has results",
+            "the warnings say why; score a model, or ask it again",
+        )
+    if not runs:
+        raise CurationError(
+            f"{scores}: no scores here (MODEL/RULE/scores.jsonl)",
+            "run «curation scores models MODEL», or name the folder of the scores",
+        )
     return [*runs, *declared]
 
 
@@ -76,7 +90,7 @@ def current_runs(
         cats: the CATs as they are now.
         reporter: receives a warning for each run with outdated scores.
     """
-    kept, outdated = stage.current(runs, cats)
+    kept, outdated = drop_outdated(runs, cats)
     by_choice = {run.name for run in runs if run.by_choice}
     for name, count in outdated.items():
         texts, since = (
@@ -501,7 +515,7 @@ def warn_if_outdated(source: Source, reporter: Reporter) -> None:
         )
 
 
-def baselines(
+def compute_baselines(
     source: Source,
     *,
     tier: int | None = None,
@@ -584,25 +598,25 @@ def beside_printed(
     runs = mark_heads(current_runs(runs, source.cats, reporter=reporter), source.cats)
     older = {
         run.name: lacks
-        for part in printed.by_split(source.cats, split=split).values()
+        for part in published.by_split(source.cats, split=split).values()
         for run in runs
         if (lacks := missing_cats(run, part)).cats
     }
     warn_of_older(runs, older, reporter=reporter)
     cats = source.in_tier(tier, reporter).cats
-    pairs = printed.beside(
+    pairs = published.beside(
         rows,
-        printed.by_split(cats, split=split),
+        published.by_split(cats, split=split),
         runs,
-        whole=printed.by_split(source.cats, split=split),
+        whole=published.by_split(source.cats, split=split),
         ties=ties,
         older=older.keys(),
         skipped=reporter.warn,
     )
-    others = sorted({run.model for run in runs if printed.printed_name(run) is None})
+    others = sorted({run.model for run in runs if published.printed_name(run) is None})
     if others:
         reporter.note(
             f"These models are not in the printed tables: {', '.join(others)}. The tables have "
             f"{', '.join(models())}; use LABEL=MODEL or NAME=FILE to give a run one of these names."
         )
-    return {"ties": ties, "tier": tier, "rows": pairs, "why": printed.WHY}
+    return {"ties": ties, "tier": tier, "rows": pairs, "why": published.WHY}

@@ -281,7 +281,9 @@ def model_of(folder: Path, about: Mapping[str, Any]) -> str:
     return str(about.get("model") or folder.parent.name.replace("--", "/"))
 
 
-def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) -> list[Run]:
+def find_runs(
+    root: Path, *, model: str = "*", skipped: Callable[[str], None] = lambda _: None
+) -> list[Run]:
     """Every run below a folder: ``MODEL/RULE[+VARIANT]/scores.jsonl`` and ``run.json``.
 
     A run of a chat model has ``comparisons.jsonl`` instead of scores. A run is left out if it has
@@ -289,33 +291,13 @@ def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) ->
 
     Args:
         root: the folder.
+        model: the name of a model's folder; by default, runs of all models are read.
         skipped: receives a message for each run that is left out.
 
     Raises:
-        CurationError: there is no run, or all are left out; a run has two scores for one
-            association; a line is not a score. Names folder, or file and line.
+        CurationError: a run has two scores for one association; a line is not a score. Names
+            folder, or file and line.
     """
-    left_out: list[str] = []
-    runs = found_runs(root, skipped=left_out.append)
-    for message in left_out:
-        skipped(message)
-    if runs:
-        return runs
-    if left_out:
-        raise CurationError(
-            f"{root}: no run in this folder has results",
-            "the warnings say why; score a model, or ask it again",
-        )
-    raise CurationError(
-        f"{root}: no scores here (MODEL/RULE/scores.jsonl)",
-        "run «curation scores models MODEL», or name the folder of the scores",
-    )
-
-
-def found_runs(
-    root: Path, *, model: str = "*", skipped: Callable[[str], None] = lambda _: None
-) -> list[Run]:
-    """As ``read_runs``; but if there is no run, there is no error. ``model`` is a folder's name."""
     folders = sorted({path.parent for path in root.glob(f"{model}/*/*.json*")})
     runs = []
     for path in folders:
@@ -397,7 +379,7 @@ def _digests_now(run: Run, cats: Sequence[Cat]) -> dict[str, str]:
     return digests(cats, variant=run.variant)
 
 
-def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[str, int]]:
+def drop_outdated(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[str, int]]:
     """The runs without the scores, comparisons and refusals of texts that have changed since.
 
     Comparisons of a CAT are also left out if the gold labels of its associations were exchanged.

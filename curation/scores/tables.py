@@ -169,7 +169,7 @@ def latex_report(report: Comparison, *, intervals: bool) -> str:
     """All LaTeX tables of a comparison: one per group, and one per run of ``model_terms``.
 
     Args:
-        report: of ``comparing.compare``.
+        report: of ``comparing.compare_runs``.
         intervals: whether each value's interval is printed below it.
     """
     runs = {result["run"]: result for result in report.runs}
@@ -214,7 +214,7 @@ def latex_baselines(
     """A LaTeX table of the baselines that score both kinds, with the columns of ``latex``.
 
     Args:
-        results: of ``results.baselines``.
+        results: of ``results.compute_baselines``.
         split: the name of the CATs, for the caption.
         tier: the lowest tier of the CATs, for the caption.
         ties: how ties count, for the caption.

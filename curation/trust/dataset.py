@@ -21,7 +21,7 @@ from curation.records import VALUES, Cat
 from curation.scores.boards import board
 from curation.scores.groups import groups as comparable
 from curation.scores.results import current_runs, read_runs, read_sentiment
-from curation.scores.runs import Run, found_runs
+from curation.scores.runs import Run, find_runs
 from curation.stats.agreement import Counts
 from curation.stats.artefacts import artefacts, unigram
 from curation.text.wording import amount
@@ -144,7 +144,7 @@ def _scores(
     """The runs on the CATs, and the groups in which they may be compared."""
     runs = list(read_runs(None, predictions, lower_is_likelier=lower_is_likelier, partial=True))
     if source.scores.exists():
-        runs = [*found_runs(source.scores, skipped=reporter.warn), *runs]
+        runs = [*find_runs(source.scores, skipped=reporter.warn), *runs]
     runs = current_runs(runs, source.cats, reporter=reporter)
     known: list[Run] = []
     parts: dict[int, list[str]] = {}  # names of runs by how many CATs they have scores of

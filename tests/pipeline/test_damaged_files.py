@@ -12,7 +12,7 @@ from curation.records import Task
 from curation.rounds import steps as read
 from curation.rounds.platforms.label_studio import local
 from curation.rounds.status import read_asked
-from curation.scores.runs import read_runs
+from curation.scores.results import read_runs
 from curation.status import UNFINISHED, score_runs
 from curation.terms.fetching import facts_files, facts_origins
 from support.expected import fails

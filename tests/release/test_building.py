@@ -16,7 +16,7 @@ from curation.release import quality, statement, versions
 from curation.release.steps import build_release
 from curation.rounds.platforms.texts import agreed, other_licences
 from curation.scores.flags import FLAGS
-from curation.scores.runs import Run, found_runs
+from curation.scores.runs import Run, find_runs
 from curation.work.reporter import QUIET, Quiet
 from support.chosen import choice_run
 from support.expected import fails, has
@@ -196,7 +196,7 @@ def put_run(desk: Desk, model: str, *, leave_out: int = 0, **about: Any) -> None
 
 
 def runs(desk: Desk) -> list[Run]:
-    return found_runs(desk.campaign.folder("scores"))
+    return find_runs(desk.campaign.folder("scores"))
 
 
 def sentence(cat: Cat, gold: str) -> str:

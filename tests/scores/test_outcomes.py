@@ -26,7 +26,8 @@ from curation.scores.boards import (
 )
 from curation.scores.compare import compare_group, run_results
 from curation.scores.groups import groups
-from curation.scores.runs import Outcome, Run, by_ids, current, read_outcomes, read_runs
+from curation.scores.results import read_runs
+from curation.scores.runs import Outcome, Run, by_ids, drop_outdated, read_outcomes
 from curation.stats.metrics import Ties, results
 from support.boards import cat
 from support.cats import relabelled, reworded
@@ -183,7 +184,7 @@ def test_why_a_model_is_left_out(tmp_path: Path, answers: dict[str, Any], messag
 def left_out(root: Path) -> list[str]:
     """Why no run of the folder counts."""
     messages: list[str] = []
-    assert module.found_runs(root, skipped=messages.append) == []
+    assert module.find_runs(root, skipped=messages.append) == []
     return messages
 
 
@@ -217,7 +218,7 @@ def test_comparisons_of_changed_texts_and_exchanged_labels_do_not_count(tmp_path
     now[1] = relabelled(now[1], GOLDS[1], GOLDS[0], GOLDS[2])
     a, b, c = now[2].associations
     now[2] = now[2].model_copy(update={"associations": (c, a, b)})  # only another order
-    (run,), lost = current(read_runs(tmp_path), now)
+    (run,), lost = drop_outdated(read_runs(tmp_path), now)
     assert lost == {"m/choice": 2}
     assert set(run.comparisons) == {each.id for each in now[2:]}
     lacks = missing_cats(run, now)
@@ -226,7 +227,7 @@ def test_comparisons_of_changed_texts_and_exchanged_labels_do_not_count(tmp_path
 
 def test_what_a_model_refused_is_not_missing(tmp_path: Path) -> None:
     choice_run(tmp_path, "m", lambda c: [1, None, 1] if c.id == "c0" else [1, 1, 1], CATS[:15])
-    (run,), _ = current(read_runs(tmp_path), CATS)
+    (run,), _ = drop_outdated(read_runs(tmp_path), CATS)
     assert missing_cats(run, CATS).cats == {each.id for each in CATS[15:]}
     assert not run.has(CATS[0])
     assert [run.was_asked(each) for each in (CATS[0], CATS[1], CATS[15])] == [True, True, False]
@@ -239,14 +240,14 @@ def test_a_refusal_about_another_text_does_not_count(tmp_path: Path) -> None:
     assert rejection["record"]["texts"] == cat_digest(CATS[0])
     rejection["record"]["texts"] = "of another text"
     path.write_text(json.dumps(rejection) + "\n", "utf-8")
-    (run,), _ = current(read_runs(tmp_path), CATS)
+    (run,), _ = drop_outdated(read_runs(tmp_path), CATS)
     assert missing_cats(run, CATS).cats == {"c0"}
 
 
 def test_runs_of_both_sorts_have_cats_in_common(tmp_path: Path) -> None:
     put(tmp_path, "likes", "default", likes, CATS)
     choice_run(tmp_path, "likes", lambda _: [1, 1, 1], CATS[2:])
-    runs, _ = current(read_runs(tmp_path), CATS)
+    runs, _ = drop_outdated(read_runs(tmp_path), CATS)
     found = common(CATS, runs)
     assert len(found.cats) == 18
     assert found.missing["likes/choice"].cats == {"c0", "c1"}

@@ -12,7 +12,8 @@ from curation.files import read_records
 from curation.records import KINDS, Score
 from curation.scores.asking import questions
 from curation.scores.boards import board
-from curation.scores.runs import Run, current, read_predictions_run, read_runs
+from curation.scores.results import read_runs
+from curation.scores.runs import Run, drop_outdated, find_runs, read_predictions_run
 from curation.stats.metrics import comparisons
 from support.boards import cat
 from support.expected import fails
@@ -61,13 +62,13 @@ def test_folders_without_scores_are_skipped_with_a_message(tmp_path: Path) -> No
     put(tmp_path, "m/r", {"a": 1.0})
     empty = put(tmp_path, "n/r", {})
     about = empty.with_name("run.json")
-    assert [run.name for run in read_runs(tmp_path, skipped=messages.append)] == ["m/r"]
+    assert [run.name for run in find_runs(tmp_path, skipped=messages.append)] == ["m/r"]
     assert len(messages) == 1
     assert "n/r: has no scores" in messages[0]
     empty.unlink()
     assert len(read_runs(tmp_path)) == 1  # no run at all
     about.write_text("{}", "utf-8")
-    assert len(read_runs(tmp_path, skipped=messages.append)) == 1
+    assert len(find_runs(tmp_path, skipped=messages.append)) == 1
     assert len(messages) == 2
     about.write_text("[]", "utf-8")
     with fails("run.json: not a JSON object"):
@@ -187,7 +188,7 @@ def test_scores_of_texts_that_have_changed_do_not_count() -> None:
     first = one.associations[0].id
     asked = {**digests, first: "of another text"}
     run = Run("m", "r", "", dict.fromkeys(digests, 1.0), asked=asked)
-    found, lost = current([run, replace(run, asked={}), replace(run, variant="odd")], [one])
+    found, lost = drop_outdated([run, replace(run, asked={}), replace(run, variant="odd")], [one])
     assert set(found[0].scores) == set(digests) - {first}
     assert lost == {"m/r": 1}
     assert found[1].scores == found[2].scores == run.scores  # what was asked is not known

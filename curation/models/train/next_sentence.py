@@ -182,7 +182,7 @@ class NextSentenceTrainer(Trainer):
             "articles": self.corpus.articles,
             "articles_of_one_sentence": self.corpus.single,
             "articles_repeated": self.corpus.repeated,
-            "sentences": self.corpus.texts,
+            "sentences": self.corpus.sentences,
             "pairs_an_epoch": self.pairs,
             **self.held_counts,
             "paper_held_out_accuracy": list(PAPER),

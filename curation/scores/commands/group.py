@@ -11,7 +11,7 @@ from typer.core import TyperCommand
 from curation.campaign.source import gold_source, open_source
 from curation.files import CurationError
 from curation.records import Fields, Kind, SplitName
-from curation.scores.commands import models as scoring
+from curation.scores.commands import models
 from curation.scores.flags import marked
 from curation.terminal import console
 from curation.terminal.options import (
@@ -83,12 +83,12 @@ def compare(
     """
     from curation.scores import tables
     from curation.scores.commands.tables import show_comparison
-    from curation.scores.comparing import compare as compute
+    from curation.scores.comparing import compare_runs
 
     source = open_source(campaign, gold=gold, scores=scores, reporter=console)
     source = source.by_original(console) if original_targets else source
     source = source.in_split(split).of_kind(kind)
-    report = compute(
+    report = compare_runs(
         source.in_tier(tier, console),
         predictions=predictions or [],
         lower_is_likelier=lower_is_likelier or [],
@@ -167,7 +167,7 @@ def ensemble(
 
 def _show_ensemble(fitted: "FittedEnsemble") -> None:
     """Print the weights, the results by split, and what the marks mean."""
-    from curation.scores.commands import tables as score_tables
+    from curation.scores.commands import tables
 
     about = fitted.about
     name, dev = about["model"], about["dev"]
@@ -178,14 +178,12 @@ def _show_ensemble(fitted: "FittedEnsemble") -> None:
     rows += [["even weights", None, dev["even_weights"]], [name, None, dev["ensemble"]]]
     heads = ["member", "weight", f"{about['objective']} on dev"]
     console.table(f"{name}, fitted on {amount(dev['cats'], 'dev CAT')}", heads, rows)
-    rows = [
-        [split, *score_tables.cells(result["overall"])] for split, result in fitted.results.items()
-    ]
+    rows = [[split, *tables.cells(result["overall"])] for split, result in fitted.results.items()]
     kinds = {kind for result in fitted.results.values() for kind in result["kinds"]}
-    title = f"{marked(name, fitted.flags[name])}, {score_tables.kinds_text(kinds)}"
-    console.table(title, ["CATs of", *score_tables.HEADS], rows)
-    score_tables.show_notes(result["overall"] for result in fitted.results.values())
-    score_tables.show_marks(fitted.flags.values())
+    title = f"{marked(name, fitted.flags[name])}, {tables.kinds_text(kinds)}"
+    console.table(title, ["CATs of", *tables.HEADS], rows)
+    tables.show_notes(result["overall"] for result in fitted.results.values())
+    tables.show_marks(fitted.flags.values())
     console.say(
         f"Saved to {fitted.folder}. The values on dev are too high: the weights were fitted there."
     )
@@ -222,10 +220,10 @@ def published(
         ties: official: a tie counts as lost, as in StereoSet. half: it counts as half won.
         csv_file (FILE): Also write the rows to a long table.
     """
-    from curation.scores import published as printed
+    from curation.scores import published
     from curation.scores.results import beside_printed
 
-    rows = printed.choose(table or [])
+    rows = published.choose(table or [])
     if scores or predictions:
         if not gold:
             raise CurationError(
@@ -254,9 +252,9 @@ def published(
             _list(rows)
         else:
             _list_tables(rows)
-    write_csv(csv_file, printed.long_rows(report["rows"], tier=tier))
+    write_csv(csv_file, published.long_rows(report["rows"], tier=tier))
     if latex:
-        text = printed.latex(report["rows"], ties=ties, tier=tier, intervals=intervals)
+        text = published.latex(report["rows"], ties=ties, tier=tier, intervals=intervals)
         write_text(latex, text)
     write_json(json_file, report)
 
@@ -308,7 +306,7 @@ def _printed(value: float | None, digits: int) -> str:
 def _show_published(pairs: Sequence[Fields], tier: int | None) -> None:
     """Print each printed row beside the runs, and the meaning of marks and reasons."""
     from curation.catsets.stereoset import tier_text
-    from curation.scores.commands import tables as score_tables
+    from curation.scores.commands import tables
     from curation.scores.published import WHY
 
     if not pairs:
@@ -325,11 +323,11 @@ def _show_published(pairs: Sequence[Fields], tier: int | None) -> None:
         _show_table(", ".join(filter(None, title)), own)
     console.say("Δ: yours minus printed")
     console.say("inside: the printed value, as rounded, is in the interval of your value")
-    score_tables.show_notes(pairs)
-    score_tables.show_marks(pair["flags"] for pair in pairs)
+    tables.show_notes(pairs)
+    tables.show_marks(pair["flags"] for pair in pairs)
     for text in dict.fromkeys(f"{p['run']}: {p['other_head']}" for p in pairs if p["other_head"]):
         console.say(text)
-    score_tables.show_turned(pairs)
+    tables.show_turned(pairs)
     codes = {code for pair in pairs for code in pair["why"]}
     for code, meaning in WHY.items():
         if code in codes:
@@ -467,7 +465,7 @@ def baselines(
     """
     from curation.scores.commands.tables import show_baselines
     from curation.scores.models import warn_before_scoring
-    from curation.scores.results import baselines as compute
+    from curation.scores.results import compute_baselines
     from curation.scores.tables import latex_baselines
 
     source = open_source(campaign, gold=gold, language=language, reporter=console)
@@ -475,7 +473,7 @@ def baselines(
     warn_before_scoring(source.in_split(split), console)
     source = source.by_original(console) if original_targets else source
     source = source.in_split(split).in_tier(tier, console)
-    results = compute(source, tier=tier, ties=ties, sentiment=sentiment, reporter=console)
+    results = compute_baselines(source, tier=tier, ties=ties, sentiment=sentiment, reporter=console)
     if latex:
         text, left_out = latex_baselines(
             results,
@@ -495,10 +493,10 @@ def baselines(
     show_baselines(results)
 
 
-app.command("models")(scoring.models)
-app.command("rules")(scoring.rules)
-app.command("prompts")(scoring.prompts)
-app.command("train-nsp")(scoring.train_nsp)
+app.command("models")(models.models)
+app.command("rules")(models.rules)
+app.command("prompts")(models.prompts)
+app.command("train-nsp")(models.train_nsp)
 app.command("compare")(compare)
 app.command("ensemble")(ensemble)
 app.command("published")(published)

@@ -157,7 +157,7 @@ def show_baselines(results: Sequence[Fields]) -> None:
     """Print baselines by kind and which were not checked, and warn of those beyond chance.
 
     Args:
-        results: of ``results.baselines``.
+        results: of ``results.compute_baselines``.
     """
     suffix = tables.suffix(results[0])
     named = [(marked(result["model"], result["flags"]), result) for result in results]
@@ -409,7 +409,7 @@ def show_comparison(report: Comparison, *, terms: int = 3, all_tables: bool = Fa
     """Print a comparison.
 
     Args:
-        report: of ``comparing.compare``.
+        report: of ``comparing.compare_runs``.
         terms: how many most and least stereotyped terms of each domain to show.
         all_tables: show all tables also for groups of one model. The only group always has all.
     """

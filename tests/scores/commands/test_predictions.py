@@ -213,7 +213,7 @@ def test_pitfalls_that_block_a_release_are_named_before_scoring(
     def begin(*_: object, **__: object) -> None:
         raise CurationError("scoring begins", "-")
 
-    monkeypatch.setattr("curation.scores.results.baselines", begin)
+    monkeypatch.setattr("curation.scores.results.compute_baselines", begin)
     monkeypatch.setattr("curation.scores.models.score_model", begin)
     models = ("models", "m", "--scores", tmp_path / "s")
     for words, begins in ((("baselines",), "scoring begins"), (models, "error: scoring begins")):
