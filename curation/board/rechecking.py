@@ -101,7 +101,7 @@ def recheck(
         sent, scores = read_submission(data, where).scores or {}, made.folder / SCORES
         scored = {score.association: score.value for score in read_records(scores, Score)}
         turned = size(len(cats), row.format).turned
-        found = compare(*(drawn, sent, scored), rules=made.rules, format=row.format, turned=turned)
+        found = compare(drawn, sent, scored, rules=made.rules, format=row.format, turned=turned)
         if made.rules != row.rules:  # the right scores under the name of another rule
             found = found.model_copy(update={"agrees": False})
         about = row.model_dump(include={"version", "file", "submission"}) | found.model_dump()

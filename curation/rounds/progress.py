@@ -268,10 +268,21 @@ def _sums(votes: Votes, more: int) -> Iterator[Votes]:
 # --- refused answers that go back -----------------------------------------------------------------
 
 REPAIRABLE = (
-    *("missing_field", "bad_value", "unknown_label", "empty_text"),
-    *("blank_missing", "blank_twice", "blank_glued", "blank_left"),
-    *("target_missing", "template_not_reproduced", "same_text_twice"),
-    *("duplicate_item", "near_duplicate", "meta_text", "no_consent"),
+    "missing_field",
+    "bad_value",
+    "unknown_label",
+    "empty_text",
+    "blank_missing",
+    "blank_twice",
+    "blank_glued",
+    "blank_left",
+    "target_missing",
+    "template_not_reproduced",
+    "same_text_twice",
+    "duplicate_item",
+    "near_duplicate",
+    "meta_text",
+    "no_consent",
 )
 """Reason codes of answers that their person can correct. The others cannot be corrected by them:
 it is not the answer that is wrong, it is not theirs, or it was not meant to be one."""

@@ -75,7 +75,13 @@ class ModelOptions:
     """
 
     NOT_FOR_CHAT: ClassVar = {
-        *("--family", "--nsp", "--accept-own-head", "--bos", "--plain", "--engine", "--workers")
+        "--family",
+        "--nsp",
+        "--accept-own-head",
+        "--bos",
+        "--plain",
+        "--engine",
+        "--workers",
     }
 
     family: Annotated[str | None, typer.Option(parser=_family, metavar="|".join(_FAMILIES))] = None

@@ -83,8 +83,16 @@ LONGEST_TYPING = 4096  # bytes of the counts of an answer
 
 CONTROLS = {"consent", *(name for names in FIELDS.values() for name in names)}
 OF_TASKS = {
-    *("term", "target", "domain", "info", "context", "merge_choices", "answers_needed", "item_id"),
-    *("what_to_change", *(f"{name}_{n}" for name in ("text", "id") for n in rows.PARTS)),
+    "term",
+    "target",
+    "domain",
+    "info",
+    "context",
+    "merge_choices",
+    "answers_needed",
+    "item_id",
+    "what_to_change",
+    *(f"{name}_{n}" for name in ("text", "id") for n in rows.PARTS),
 }
 """Columns of exported tables that say what a task is."""
 ARRIVALS = {

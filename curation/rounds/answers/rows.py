@@ -53,8 +53,18 @@ COLUMNS = {
     "submitted_at",
     "updated_at",
     "seconds",
-    *("task_id", "consent", "template", "flags", "date_order", "as_sent"),
-    *("decision", "merge_into", "merge_into_other", "reasons", "rename", "neutral"),
+    "task_id",
+    "consent",
+    "template",
+    "flags",
+    "date_order",
+    "as_sent",
+    "decision",
+    "merge_into",
+    "merge_into_other",
+    "reasons",
+    "rename",
+    "neutral",
 }
 """Every column that is read, in a table or in the answers of a form."""
 CHOSEN = {"label", *(f"label_{n}" for n in PARTS), "flags", "consent"}

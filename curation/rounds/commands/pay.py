@@ -236,8 +236,13 @@ def pay(
         return
     rows = [
         [
-            *(line.job.round, line.job.kind, money(earned(line.pay, 1)), line.people),
-            *(line.tally.accepted, money(earned(line.pay, line.tally.accepted)), _minutes(line)),
+            line.job.round,
+            line.job.kind,
+            money(earned(line.pay, 1)),
+            line.people,
+            line.tally.accepted,
+            money(earned(line.pay, line.tally.accepted)),
+            _minutes(line),
             line.tally.refused,
         ]
         for line in made.jobs

@@ -38,8 +38,16 @@ if TYPE_CHECKING:
 
 SHOWN = 5  # items named in a line
 HEADS = (
-    *("round", "state", "people", "answers", "refused", "decided", "labels/item"),
-    *("still to come", "per day", "done about"),
+    "round",
+    "state",
+    "people",
+    "answers",
+    "refused",
+    "decided",
+    "labels/item",
+    "still to come",
+    "per day",
+    "done about",
 )
 
 
@@ -56,9 +64,15 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
     progress = [round_status.progress_of(campaign, status) for status in statuses]
     rows = [
         [
-            *(p.round, p.state, p.people, p.answers, p.refused),
+            p.round,
+            p.state,
+            p.people,
+            p.answers,
+            p.refused,
             f"{p.decided} of {p.tasks - p.void}" + (f", {p.void} void" if p.void else ""),
-            *(p.labels_per_item, 0 if p.state == "closed" else p.remaining, p.per_day),
+            p.labels_per_item,
+            0 if p.state == "closed" else p.remaining,
+            p.per_day,
             None if p.state == "closed" else p.done_at and p.done_at[:10],
             f"{p.cost:,.2f} of {p.cost_in_all:,.2f}" if p.cost_in_all else None,
         ]

@@ -190,7 +190,9 @@ class Pages:
         who = None if claim else visit.person
         n = self.store.standing(who, plan.name, at=visit.now).left if who else 0
         return self.site.page(
-            *(visit, plan, "consent.html"),
+            visit,
+            plan,
+            "consent.html",
             status=422 if missing else 200,
             problems=[problem] if missing else [],
             warning=forms.warning(plan),
@@ -254,7 +256,9 @@ class Pages:
         if not standing.left:
             return RedirectResponse(f"/r/{plan.name}/done", 303)
         return self.site.page(
-            *(visit, plan, "overview.html"),
+            visit,
+            plan,
+            "overview.html",
             standing=standing,
             expect=forms.expect(plan, standing.left),
             warning=forms.warning(plan),
@@ -313,7 +317,9 @@ class Pages:
             view |= self.arriving.way_out(visit, plan, "screened_out")
             view["others"] = self._others(visit, plan)
         return self.site.page(
-            *(visit, plan, "training.html"),
+            visit,
+            plan,
+            "training.html",
             status=422 if problems else 200,
             problems=problems,
             **({"code": "", "complete": "", "others": ()} | view),
@@ -378,7 +384,9 @@ class Pages:
     ) -> Response:
         order = [n + 1 for n in self.store.order(plan, task.id, visit.who.id)]
         return self.site.page(
-            *(visit, plan, "task.html"),
+            visit,
+            plan,
+            "task.html",
             status=status or (422 if any(one.stops for one in problems) else 200),
             problems=problems,
             standing=self.store.standing(visit.who, plan.name, at=visit.now),
@@ -463,7 +471,7 @@ class Pages:
         if id is None or reason not in forms.SKIPS:
             raise Refusal(400, "unreadable", plan=plan)
         receipt = self.store.skip(
-            *(visit.who, plan.name, visit.part("task")), id=id, reason=reason, at=visit.now
+            visit.who, plan.name, visit.part("task"), id=id, reason=reason, at=visit.now
         )
         return self._received(visit, plan, receipt)
 

@@ -49,8 +49,17 @@ SECONDS: dict[RoundKind, int] = {
 ADDRESSES = re.compile(r"https?://[^\s<>\"]*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 WORDS = tuple(GOLD_COLUMNS)
 BESIDE_GAP = (
-    *("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "HALFWIDTH", "FULLWIDTH"),
-    *("HANGUL", "THAI", "LAO", "KHMER", "MYANMAR"),
+    "CJK",
+    "HIRAGANA",
+    "KATAKANA",
+    "IDEOGRAPHIC",
+    "HALFWIDTH",
+    "FULLWIDTH",
+    "HANGUL",
+    "THAI",
+    "LAO",
+    "KHMER",
+    "MYANMAR",
 )
 """How the Unicode names of letters begin that may touch a gap."""
 

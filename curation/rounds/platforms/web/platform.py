@@ -335,9 +335,16 @@ class WebRound:
             mine, answered = arrivals.of_round(store, round), arrivals.answered(store, round)
         made = [
             Submission(
-                *(one.id, one.participant, pseudonym(one.participant), one.study, one.status),
-                *(one.standing, one.outcome, answered.get(one.number, 0)),
-                *(_iso(one.arrived), _iso(one.ended)),
+                one.id,
+                one.participant,
+                pseudonym(one.participant),
+                one.study,
+                one.status,
+                one.standing,
+                one.outcome,
+                answered.get(one.number, 0),
+                _iso(one.arrived),
+                _iso(one.ended),
             )
             for one in mine
         ]

@@ -272,7 +272,9 @@ class Rounds(Database):
             "SELECT number, payload, arrival FROM answers WHERE round = ? AND (number > ? OR "
             "arrival IN (SELECT value FROM json_each(?))) AND coalesce(arrival, 0) NOT IN "
             "(SELECT value FROM json_each(?)) ORDER BY number",
-            *(round, after, *(msgspec.json.encode(sorted(each)) for each in (also, never))),
+            round,
+            after,
+            *(msgspec.json.encode(sorted(each)) for each in (also, never)),
         )
         return [Line(n, msgspec.json.decode(payload), arrival) for n, payload, arrival in rows]
 
@@ -307,7 +309,8 @@ class Rounds(Database):
             "(SELECT count(DISTINCT person) FROM leases WHERE round = name AND until > ?), "
             "(SELECT count(DISTINCT person) FROM leases WHERE round = name AND until = ?) "
             "FROM rounds ORDER BY rowid",
-            *(at, ANSWERED),
+            at,
+            ANSWERED,
         )
         came = self.rows(
             "SELECT round, CAST(at / ? AS INTEGER) AS hour, sum(form = 'answer') AS answers "

@@ -330,7 +330,8 @@ class Site:
     def set_cookie(self, visit: Visit, response: Response, value: str) -> None:
         """Set the session's cookie; empty to take it away."""
         response.set_cookie(
-            *(cookie_name(visit.request), value),
+            cookie_name(visit.request),
+            value,
             max_age=180 * 24 * 3600 if value else 0,
             path=OWNER if _is_owners(visit.request) else "/",
             secure=visit.request.url.scheme == "https",

@@ -190,7 +190,8 @@ class Store(Rounds):
         rows = self.rows(
             "SELECT r.name FROM rounds r JOIN admitted a ON a.round = r.name "
             "WHERE a.person = ? AND (r.is_open OR ?) ORDER BY r.rowid",
-            *(person, also_closed),
+            person,
+            also_closed,
         )
         return [row[0] for row in rows]
 
@@ -423,7 +424,8 @@ class Store(Rounds):
             "SELECT task, form, payload, data FROM answers a JOIN tasks t ON t.round = a.round "
             "AND t.id = task WHERE person = ? AND a.round = ? AND form IN ('answer', 'edit') "
             "ORDER BY number",
-            *(person, round),
+            person,
+            round,
         )
         found: dict[str, Past] = {}
         for task, form, payload, data in rows:
@@ -532,7 +534,9 @@ class Store(Rounds):
             "JOIN rounds r ON r.name = t.round WHERE t.term = ? AND r.kind = ? "
             "AND (a.counts > 0 OR a.form = 'edit') AND (a.person, a.task) != (?, ?) "
             "ORDER BY a.number",
-            *(term, kind, *without),
+            term,
+            kind,
+            *without,
         )
         payloads = (msgspec.json.decode(row[0]) for row in rows)
         return [{k: v for k, v in payload.items() if k not in FRAME} for payload in payloads]
@@ -546,8 +550,15 @@ class Store(Rounds):
 # --- parts of a transaction -----------------------------------------------------------------
 
 FRAME = {
-    *("task_id", "annotator", "answer_id", "submitted_at", "seconds", "consent", "order"),
-    *("typing", "updated_at"),
+    "task_id",
+    "annotator",
+    "answer_id",
+    "submitted_at",
+    "seconds",
+    "consent",
+    "order",
+    "typing",
+    "updated_at",
 }
 """What a payload has besides the form's fields."""
 CONSENTED = "SELECT 1 FROM consents WHERE person = ? AND round = ? AND version = ?"
