@@ -206,7 +206,7 @@ def missing_cats(run: Run, cats: Sequence[Cat]) -> Missing:
     """The CATs that a run was not scored on, although it has others of the same kind.
 
     Args:
-        run: from ``runs.current``.
+        run: from ``runs.drop_outdated``.
         cats: the CATs.
     """
     excused = set(run.about.get("left_out_cats") or ())
@@ -242,7 +242,7 @@ def common(cats: Sequence[Cat], runs: Sequence[Run]) -> Common:
 
     Args:
         cats: the CATs.
-        runs: from ``runs.current``.
+        runs: from ``runs.drop_outdated``.
 
     Raises:
         CurationError: no CAT is left.
