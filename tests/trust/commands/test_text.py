@@ -224,7 +224,7 @@ def test_bad_labels(place: Texts, tmp_path: Path) -> None:
 
 
 def test_bad_groups(place: Texts) -> None:
-    """What else can be wrong with groups is in ``tests/trust/test_groups.py``."""
+    """What else can be wrong with groups is in ``tests/trust/measure/test_groups.py``."""
     place.write("short.txt", "dwarf\nsailor\n")
     place.fails("the target «sailor» is in the list of the group «short»")
     place.write("short.txt", "dwarf\n---\n")
