@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import krippendorff
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -193,6 +192,8 @@ def coefficient(measure: str, votes: Counts) -> float | None:
     if (pairable.sum(axis=0) > 0).sum() < 2:
         return None
     if measure == "alpha":
+        import krippendorff  # those who only count votes do without it
+
         return float(krippendorff.alpha(value_counts=pairable, level_of_measurement="nominal"))
     return float(MEASURES[measure](contributions(votes).sum(axis=0, keepdims=True))[0])
 
