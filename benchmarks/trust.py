@@ -122,7 +122,7 @@ def count_words(paths: Sequence[Path]) -> int:
 
 def gender(targets: Sequence[str]) -> Any:
     """The groups of the paper with these targets."""
-    from curation.trust.measure.framework import Groups
+    from curation.trust.measure.groups import Groups
 
     lists = {name: word_list(f"{name}.txt") for name in ("female", "male")}
     listed = {word for words in lists.values() for word in words}

@@ -438,8 +438,8 @@ def test_the_rule_sees_what_opens_a_file() -> None:
 # --- models, printing, the command line ---------------------------------------------------------
 
 
-def test_the_command_line_starts_without_large_libraries() -> None:
-    code = f"import sys, curation.cli; print(*set({SLOW!r}) & set(sys.modules))"
+def test_the_command_line_and_the_steps_are_there_without_large_libraries() -> None:
+    code = f"import sys, curation.cli, curation.pipeline; print(*set({SLOW!r}) & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 

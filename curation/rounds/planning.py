@@ -411,7 +411,7 @@ def _tasks_on(
 
 
 def _is_wanted(item: Item, of: Sequence[str]) -> bool:
-    """Whether an item is of the named rounds, or, if none is named, says what its writer meant."""
+    """Whether an item is in the named rounds; if none is named, whether its writer said a label."""
     return item.round in of if of else any(a.intent for a in item.associations)
 
 

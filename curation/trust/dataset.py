@@ -27,7 +27,7 @@ from curation.stats.artefacts import artefacts, unigram
 from curation.text.wording import amount
 from curation.text.words import NotCheckedError, Sentiment
 from curation.trust.measure.again import directed
-from curation.trust.measure.framework import Groups
+from curation.trust.measure.groups import Groups
 from curation.trust.protocol.cases import (
     DatasetInput,
     MeasureValues,

@@ -20,7 +20,7 @@ from curation.measures.steps import PITFALL_REPORT, SENTIMENT_SCORES
 from curation.records import Criterion
 from curation.scores.run_folder import COMPARISONS
 from curation.text.times import now
-from curation.trust.measure.framework import Groups
+from curation.trust.measure.groups import Groups
 from curation.trust.protocol import report
 from curation.trust.protocol.attested import (
     Answers,

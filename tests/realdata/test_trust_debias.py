@@ -8,7 +8,8 @@ import pytest
 from curation.formats.word_vectors import Vectors
 from curation.trust.measure import debias
 from curation.trust.measure.debias import Method, compare
-from curation.trust.measure.framework import Groups, Policies
+from curation.trust.measure.framework import Policies
+from curation.trust.measure.groups import Groups
 from support import gnews
 
 pytestmark = gnews.MARKS

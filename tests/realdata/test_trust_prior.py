@@ -12,7 +12,8 @@ import pytest
 
 from curation.stats.correlations import spearman
 from curation.trust.measure.cosine import vector_biases
-from curation.trust.measure.framework import Groups, Policies
+from curation.trust.measure.framework import Policies
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.prior import MEASURES, alignment, biases
 from support import gnews
 

@@ -11,7 +11,8 @@ import pytest
 from curation.campaign.settings import TrustSettings
 from curation.records import Criterion
 from curation.trust.measure.again import stability
-from curation.trust.measure.framework import DEFAULT, Groups, Policies
+from curation.trust.measure.framework import DEFAULT, Policies
+from curation.trust.measure.groups import Groups
 from curation.trust.protocol.cases import MeasureRun
 from curation.trust.protocol.table import measure_criteria
 from support import gnews

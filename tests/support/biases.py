@@ -7,7 +7,8 @@ import numpy as np
 
 from curation.records import Bias, Evidence
 from curation.trust.measure.again import Again
-from curation.trust.measure.framework import DEFAULT, Floats, Groups, Policies, biases
+from curation.trust.measure.framework import DEFAULT, Floats, Policies, biases
+from curation.trust.measure.groups import Groups
 from curation.trust.protocol.cases import MeasureRun
 
 TARGETS = (

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from curation.text.words import words
-from curation.trust.measure.framework import Groups
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.matching import form
 from curation.trust.measure.scanning import continues_sentence, ends_sentence
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from curation.files import shipped
 from curation.formats.word_vectors import Vectors, read_vectors
-from curation.trust.measure.framework import Groups
+from curation.trust.measure.groups import Groups
 from support import biases
 from support.realdata import SHARED, needs
 

@@ -39,7 +39,7 @@ from curation.scores import asking
 from curation.scores.answers import compare
 from curation.terms.facts import FactRequest
 from curation.terms.wikidata import Service, query
-from curation.trust.measure.framework import Groups
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.human import passages, read_labels
 from curation.trust.protocol.attested import read_answers
 from curation.trust.runs.files import read_run

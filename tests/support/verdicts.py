@@ -20,7 +20,8 @@ from curation.stats import correlations
 from curation.stats.artefacts import Artefact
 from curation.stats.correlations import rank_power
 from curation.trust.measure.again import stability
-from curation.trust.measure.framework import DEFAULT, Groups, Policies, biases
+from curation.trust.measure.framework import DEFAULT, Policies, biases
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.human import Passages
 from curation.trust.protocol import content
 from curation.trust.protocol.cases import (

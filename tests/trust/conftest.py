@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from curation.campaign.store import Campaign
-from curation.trust.measure.framework import Groups
+from curation.trust.measure.groups import Groups
 from curation.trust.runs.files import read_groups
 from support import trust
 

@@ -16,7 +16,8 @@ import numpy as np
 from curation.files import CurationError
 from curation.records import Bias, CriterionName, Evidence
 from curation.stats.correlations import correlate, r_squared, rho, spearman_brown
-from curation.trust.measure.framework import Floats, Groups, Policies
+from curation.trust.measure.framework import Floats, Policies
+from curation.trust.measure.groups import Groups
 
 SIZES = (3, 5)  # of lists that are cut (Table 8)
 TAIL = 0.05  # the quantiles of draws

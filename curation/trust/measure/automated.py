@@ -20,7 +20,8 @@ from curation.records import Bias, Passage
 from curation.stats.intervals import share_interval
 from curation.text.words import base
 from curation.trust.measure import framework
-from curation.trust.measure.framework import DEFAULT, Floats, Groups, Policies
+from curation.trust.measure.framework import DEFAULT, Floats, Policies
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.matching import Lexicon, Lists, lists
 from curation.trust.measure.scanning import Batches, Hit, Located, Scanner, Texts, scanner
 

@@ -16,7 +16,8 @@ from curation.formats.word_vectors import Vectors
 from curation.records import Bias
 from curation.text.wording import some
 from curation.trust.measure import framework
-from curation.trust.measure.framework import Floats, Groups, Policies, distributions
+from curation.trust.measure.framework import Floats, Policies, distributions
+from curation.trust.measure.groups import Groups
 
 _TARGETS = 2_000  # targets whose intervals are computed at once, to limit the memory
 

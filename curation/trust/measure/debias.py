@@ -18,7 +18,8 @@ from curation.stats.tests import t_test
 from curation.text.wording import amount
 from curation.trust.measure import prior
 from curation.trust.measure.cosine import unit, vector_biases
-from curation.trust.measure.framework import Floats, Groups, Policies
+from curation.trust.measure.framework import Floats, Policies
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.prior import Components, complete_pairs, principal
 
 Method = Literal["hard", "multiclass", "soft"]

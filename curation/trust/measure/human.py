@@ -30,14 +30,8 @@ from curation.stats.correlations import spearman
 from curation.text.times import read_time
 from curation.trust.measure.again import labelled_order
 from curation.trust.measure.automated import count_biases
-from curation.trust.measure.framework import (
-    DEFAULT,
-    Floats,
-    Groups,
-    Policies,
-    distributions,
-    of_counts,
-)
+from curation.trust.measure.framework import DEFAULT, Floats, Policies, distributions, of_counts
+from curation.trust.measure.groups import Groups
 
 ALGORITHM = 1
 COLUMNS = ("passage", "target", "group", "annotator", "submitted_at")

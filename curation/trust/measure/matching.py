@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from curation.files import CurationError
 from curation.text.words import MARKS, UNSPACED, base, plain, words
-from curation.trust.measure.framework import Groups
+from curation.trust.measure.groups import Groups
 
 Form = tuple[str, ...]
 """A listed word as texts are compared with it: its words, or one string (unspaced languages)."""

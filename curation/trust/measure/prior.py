@@ -24,7 +24,8 @@ from curation.files import CurationError
 from curation.formats.word_vectors import Vectors
 from curation.records import Bias
 from curation.trust.measure.cosine import jackknife, known_words, mean_vectors, soa
-from curation.trust.measure.framework import Floats, Groups
+from curation.trust.measure.framework import Floats
+from curation.trust.measure.groups import Groups
 
 Centring = Literal["pairs", "differences", "uncentred"]
 Words = Mapping[str, tuple[str, ...]]

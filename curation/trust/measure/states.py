@@ -43,7 +43,8 @@ from curation.trust.measure import framework
 from curation.trust.measure.again import labelled_order
 from curation.trust.measure.automated import Span, count_biases, document_name, effective_number
 from curation.trust.measure.cosine import mean_vectors, soa, vector_biases
-from curation.trust.measure.framework import Floats, Groups, Policies
+from curation.trust.measure.framework import Floats, Policies
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.scanning import Batches, Texts, scanner
 
 if TYPE_CHECKING:

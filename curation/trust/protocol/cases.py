@@ -19,7 +19,8 @@ from curation.stats.intervals import FEW, mean_interval
 from curation.stats.metrics import judge, percent_interval
 from curation.stats.tests import t_test
 from curation.text.wording import amount
-from curation.trust.measure.framework import COUNTED, DEFAULT, OURS, Floats, Groups, Policies
+from curation.trust.measure.framework import COUNTED, DEFAULT, OURS, Floats, Policies
+from curation.trust.measure.groups import Groups
 from curation.trust.protocol.checks import Case, Found, Sort
 
 

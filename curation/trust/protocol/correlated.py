@@ -31,7 +31,8 @@ from curation.stats.correlations import (
 from curation.stats.intervals import Floats
 from curation.stats.tests import holm
 from curation.trust.measure.again import alike, directed, paired
-from curation.trust.measure.framework import AUTOMATED, HUMAN, Groups
+from curation.trust.measure.framework import AUTOMATED, HUMAN
+from curation.trust.measure.groups import Groups
 from curation.trust.protocol.cases import (
     CHANCE,
     MeasureCase,

@@ -21,14 +21,8 @@ from curation.stats.intervals import Floats, t_quantile
 from curation.stats.tests import holm
 from curation.text.wording import amount
 from curation.trust.measure.again import Paired, alike, paired
-from curation.trust.measure.framework import (
-    AUTOMATED,
-    Groups,
-    Negative,
-    Normalise,
-    Policies,
-    biases,
-)
+from curation.trust.measure.framework import AUTOMATED, Negative, Normalise, Policies, biases
+from curation.trust.measure.groups import Groups
 from curation.trust.protocol.cases import (
     DatasetCase,
     MeasureCase,

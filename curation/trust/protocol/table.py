@@ -12,7 +12,7 @@ from typing import Any
 
 from curation.campaign.settings import TrustSettings
 from curation.records import CRITERIA, Criterion, Status
-from curation.trust.measure.framework import Groups
+from curation.trust.measure.groups import Groups
 from curation.trust.protocol import (
     checks,
     content,

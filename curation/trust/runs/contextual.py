@@ -27,7 +27,7 @@ from curation.text.wording import amount, some
 from curation.trust.measure import human
 from curation.trust.measure.automated import LabelledPassage, passages
 from curation.trust.measure.cosine import known_words, vector_biases
-from curation.trust.measure.framework import Groups
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.matching import lists
 from curation.trust.measure.scanning import Texts, scanner
 from curation.trust.measure.states import (

@@ -35,7 +35,7 @@ from curation.files import (
 from curation.formats.tables import read_csv
 from curation.records import Bias, Evidence, Rejection
 from curation.text.times import now
-from curation.trust.measure.framework import Groups, check_count, check_shares
+from curation.trust.measure.groups import Groups, check_count, check_shares
 from curation.version import __version__
 from curation.work.run_folder import write_json, write_lines
 

@@ -16,7 +16,8 @@ import orjson
 from curation.campaign.store import Campaign
 from curation.files import CurationError, shipped
 from curation.text.wording import amount, some
-from curation.trust.measure.framework import Groups, Policies, outside
+from curation.trust.measure.framework import Policies, outside
+from curation.trust.measure.groups import Groups
 from curation.trust.runs import files
 from curation.trust.runs.files import Measured, TrustRun, read_groups, run_folder
 from curation.work.reporter import QUIET, Reporter

@@ -11,7 +11,8 @@ from curation.files import CurationError, digest, printable, read_text
 from curation.formats.tables import list_columns, read_csv, read_json_lines
 from curation.text.wording import amount
 from curation.trust.measure import automated, human
-from curation.trust.measure.framework import AUTOMATED, HUMAN, Groups
+from curation.trust.measure.framework import AUTOMATED, HUMAN
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.matching import lists
 from curation.trust.measure.scanning import Texts
 from curation.trust.runs.files import Measured, TrustRun, read_groups, source_name

@@ -34,7 +34,7 @@ from curation.trust.measure.debias import (
     measure_targeted,
     soft_of_blocks,
 )
-from curation.trust.measure.framework import Groups
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.prior import MEASURES, NoPairsError, Scale
 from curation.trust.runs.files import (
     Measured,

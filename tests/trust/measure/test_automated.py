@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from curation.stats.intervals import share_interval
 from curation.trust.measure import automated, scanning
 from curation.trust.measure.automated import Counts, Tally
-from curation.trust.measure.framework import Groups, Policies
+from curation.trust.measure.framework import Policies
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.scanning import Texts
 from curation.work import shards as reading
 from curation.work.engine import Engine

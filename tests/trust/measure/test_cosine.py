@@ -9,7 +9,8 @@ import pytest
 from curation.formats.word_vectors import Vectors
 from curation.records import Bias
 from curation.trust.measure.cosine import intervals, known_words, soa, vector_biases
-from curation.trust.measure.framework import Floats, Groups, Policies, distributions
+from curation.trust.measure.framework import Floats, Policies, distributions
+from curation.trust.measure.groups import Groups
 from support.expected import fails
 
 WIDTH = 50  # dimensions of random words

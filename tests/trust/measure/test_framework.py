@@ -13,7 +13,6 @@ from scipy.stats import entropy
 
 from curation.records import Bias
 from curation.trust.measure.framework import (
-    Groups,
     Policies,
     biases,
     distributions,
@@ -24,6 +23,7 @@ from curation.trust.measure.framework import (
     outside,
     why_undefined,
 )
+from curation.trust.measure.groups import Groups
 from support.biases import bias
 
 # The first draw of a process loads tables, which is slow on a busy machine.

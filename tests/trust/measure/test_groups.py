@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from curation.trust.measure.framework import Groups, check_shares
+from curation.trust.measure.groups import Groups, check_shares
 from support.expected import fails
 
 LISTS = {"tall": ("giant", "tower"), "short": ("dwarf",)}

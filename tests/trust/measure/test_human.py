@@ -7,7 +7,8 @@ import pytest
 from curation.records import GroupLabel
 from curation.stats.agreement import coefficient
 from curation.trust.measure.again import stability
-from curation.trust.measure.framework import Groups, Policies
+from curation.trust.measure.framework import Policies
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.human import Passages, passages
 from support.expected import fails
 

@@ -8,7 +8,7 @@ from scipy.stats import t as student
 
 from curation.formats.word_vectors import Vectors
 from curation.trust.measure import cosine, prior
-from curation.trust.measure.framework import Groups
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.prior import MEASURES, biases
 from support.expected import fails
 

@@ -9,7 +9,8 @@ import pytest
 from curation.formats.word_vectors import Vectors
 from curation.trust.measure import debias
 from curation.trust.measure.cosine import unit
-from curation.trust.measure.framework import Groups, Policies
+from curation.trust.measure.framework import Policies
+from curation.trust.measure.groups import Groups
 from support.expected import fails
 
 RNG = np.random.default_rng(1)

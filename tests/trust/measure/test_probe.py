@@ -13,7 +13,8 @@ from curation.campaign.store import Campaign
 from curation.models import tiny
 from curation.models.states import StatesSpec
 from curation.trust.measure.automated import passages
-from curation.trust.measure.framework import DEFAULT, Groups, Policies
+from curation.trust.measure.framework import DEFAULT, Policies
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.scanning import Texts
 from curation.trust.measure.states import PENALTY, Examples, Probed, accuracies, fit, probe
 from curation.trust.runs.contextual import _split, _unseen, measure_probe, read_labelled

@@ -16,7 +16,8 @@ from curation.models.states import Place, StatesSpec, open_states
 from curation.records import Bias
 from curation.trust.measure import states as units
 from curation.trust.measure.cosine import mean_vectors, soa
-from curation.trust.measure.framework import Floats, Groups, Policies, distributions
+from curation.trust.measure.framework import Floats, Policies, distributions
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.scanning import Texts
 from curation.trust.measure.states import Sample, Sums, blocks_of, reduced_biases, vectors_of
 from curation.trust.runs import contextual as reading

@@ -12,7 +12,7 @@ from curation.records import CRITERIA, GOLDS, Cat, Criterion, Status
 from curation.stats.agreement import shuffled
 from curation.stats.artefacts import Artefact, artefacts
 from curation.stats.metrics import icat
-from curation.trust.measure.framework import Groups
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.human import SHUFFLES
 from curation.trust.protocol import cases
 from curation.trust.protocol.cases import DatasetInput, PitfallCount, Retest, Scored

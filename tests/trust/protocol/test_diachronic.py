@@ -7,7 +7,7 @@ import pytest
 
 from curation.campaign.settings import TrustSettings
 from curation.records import Criterion
-from curation.trust.measure.framework import Groups
+from curation.trust.measure.groups import Groups
 from curation.trust.protocol.cases import MeasureRun
 from curation.trust.protocol.table import measure_criteria
 from support.verdicts import fewer_orders, names, only, quick

@@ -11,7 +11,8 @@ from curation.campaign.settings import TrustSettings
 from curation.records import CRITERIA, Bias, Criterion, Evidence, Status
 from curation.stats.correlations import Correlation
 from curation.stats.tests import sign_test
-from curation.trust.measure.framework import Groups, Policies
+from curation.trust.measure.framework import Policies
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.human import agreement, shuffled_agreement
 from curation.trust.protocol.cases import MeasureRun
 from curation.trust.protocol.checks import Case, significant

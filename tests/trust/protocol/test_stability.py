@@ -10,7 +10,8 @@ from curation.files import CurationError
 from curation.records import Bias, Criterion, Evidence
 from curation.trust.measure import again as evidenced
 from curation.trust.measure.again import Again, stability
-from curation.trust.measure.framework import DEFAULT, Groups, Policies
+from curation.trust.measure.framework import DEFAULT, Policies
+from curation.trust.measure.groups import Groups
 from curation.trust.protocol.cases import MeasureRun
 from curation.trust.protocol.table import measure_criteria
 from support import biases

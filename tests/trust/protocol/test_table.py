@@ -10,7 +10,8 @@ from curation.campaign.settings import TrustSettings
 from curation.records import CRITERIA, Criterion, Evidence
 from curation.stats.artefacts import artefacts, unigram
 from curation.trust.measure.again import stability
-from curation.trust.measure.framework import DEFAULT, Groups, Policies
+from curation.trust.measure.framework import DEFAULT, Policies
+from curation.trust.measure.groups import Groups
 from curation.trust.measure.human import agreement
 from curation.trust.protocol import checks, table
 from curation.trust.protocol.cases import MeasureRun, MeasureValues, PitfallCount, Retest
