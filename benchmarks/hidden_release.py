@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from curation.files import CurationError
 from curation.formats.predictions import read_predictions, scores_of
-from curation.records import GOLDS, KINDS, Cat, CatAssociation, Kind
+from curation.kinds import GOLDS, KINDS, Kind
+from curation.records import Cat, CatAssociation
 from curation.stats.artefacts import artefacts
 from curation.text.words import CLEAR, NotCheckedError, vader
 

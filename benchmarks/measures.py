@@ -101,7 +101,8 @@ def corpus(folder: Path, megabytes: int) -> list[tuple[str, float, float]]:
 
 def made_up(count: int) -> list[Any]:
     """CATs of both kinds on 200 targets, of English words drawn with wordfreq's frequencies."""
-    from curation.records import GOLDS, Cat, CatAssociation
+    from curation.kinds import GOLDS
+    from curation.records import Cat, CatAssociation
     from curation.text.words import frequencies
 
     shares = frequencies("en")

@@ -15,7 +15,8 @@ sys.path[:0] = [str(Path(__file__).parents[1])]
 import numpy as np  # noqa: E402
 
 from curation.decisions.neutral import Reading, report  # noqa: E402
-from curation.records import GOLDS, Association, Item, Label, Term  # noqa: E402
+from curation.kinds import GOLDS  # noqa: E402
+from curation.records import Association, Item, Label, Term  # noqa: E402
 
 CROWDS = {
     "mostly one of the two, more often the stereotype": (0.5, 0.2, 0.3),

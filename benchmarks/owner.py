@@ -30,7 +30,7 @@ os.environ.setdefault("CURATION_KEYS", tempfile.mkdtemp())
 
 from curation.across import serving  # noqa: E402
 from curation.campaign.store import open_campaign  # noqa: E402
-from curation.records import GOLDS  # noqa: E402
+from curation.kinds import GOLDS  # noqa: E402
 from curation.rounds import running  # noqa: E402
 from curation.rounds.importing import import_answers  # noqa: E402
 from curation.rounds.platforms.web.forms import WORDS  # noqa: E402

@@ -17,9 +17,10 @@ from typing import Any
 from curation.catsets.stereoset import read_cats
 from curation.checks.codes import PITFALLS
 from curation.files import dump_json
+from curation.kinds import GOLDS, Kind
 from curation.measures import steps as measures
 from curation.measures.pitfalls import counts, pitfalls
-from curation.records import GOLDS, Cat, CatAssociation, Kind
+from curation.records import Cat, CatAssociation
 from curation.text.item_form import is_hyphenated
 
 

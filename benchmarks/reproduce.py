@@ -24,10 +24,11 @@ import numpy as np
 from curation.catsets.entries import Entry
 from curation.catsets.stereoset import read_cats, read_entries
 from curation.files import dump_json
+from curation.kinds import KINDS
 from curation.measures.keywords import keywords, wordfreq
 from curation.measures.sentiment import PAPER, by_vader, sentiment
 from curation.measures.statistics import statistics
-from curation.records import KINDS, Cat
+from curation.records import Cat
 from curation.scores.published import WHY, Printed, beside, by_split, choose, targets
 from curation.scores.results import EXPECTED, expected_baselines, measured_baselines
 from curation.scores.runs import read_predictions_run

@@ -1,16 +1,14 @@
 """The data model: the records of a campaign, of bias measures, and of models asked in words."""
 
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic import model_validator as check_model
 
+from curation.kinds import ITEMS, Gold, Kind, RoundKindName
 from curation.reasons import REASONS
 
-Kind = Literal["intrasentence", "intersentence"]
-Gold = Literal["stereotype", "anti-stereotype", "unrelated"]
 Value = Literal["stereotype", "anti-stereotype", "unrelated", "related"]
-RoundKind = Literal["review", "intrasentence", "intersentence", "validation", "neutral"]
 PlatformName = Literal["web", "label_studio", "files"]
 FlagName = Literal["objective", "ungrammatical", "unknown_target"]
 Source = Literal["stereoset", "answers", "forms", "web", "label_studio", "erased"]
@@ -27,12 +25,13 @@ LanguageCode = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]
 Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*$", max_length=300)]
 Timestamp = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
-GOLDS: tuple[Gold, ...] = get_args(Gold)
-GOLD_COLUMNS: dict[str, Gold] = {gold.replace("-", "_"): gold for gold in GOLDS}
-"""The columns of tables that have a text each, and the gold label of the text."""
 VALUES: tuple[Value, ...] = get_args(Value)
-ROUND_KINDS: tuple[RoundKind, ...] = get_args(RoundKind)
+SIZE = Field(
+    min_length=min(kind.size for kind in ITEMS.values()),
+    max_length=max(kind.size for kind in ITEMS.values()),
+)
+"""How many associations an item has; its kind says it exactly."""
+Complete = TypeVar("Complete", "Item", "Cat")
 FLAGS: tuple[FlagName, ...] = get_args(FlagName)
 
 
@@ -107,7 +106,7 @@ class Term(Record):
 
 
 class Association(Record):
-    """One of an item's three options: the whole sentence, the intent, the published gold label."""
+    """One of an item's options: the whole sentence, the intent, the published gold label."""
 
     id: Id
     sentence: Text
@@ -115,8 +114,18 @@ class Association(Record):
     published_gold: Value | None = None
 
 
+def _complete(record: Complete) -> Complete:
+    """The record, if it has an association for each role of its kind."""
+    needed, there = ITEMS[record.kind].size, len(record.associations)
+    if there != needed:
+        raise ValueError(
+            f"an item of the kind {record.kind} has {needed} associations, not {there}"
+        )
+    return record
+
+
 class Item(Record):
-    """One writer's answer: a context about a target with three associations.
+    """One writer's answer: a context about a target, with an association for each role of its kind.
 
     ``target_original`` is the target of the dataset from which a published item was translated.
     """
@@ -125,12 +134,16 @@ class Item(Record):
     kind: Kind
     term: Id
     context: Text
-    associations: tuple[Association, Association, Association]
+    associations: Annotated[tuple[Association, ...], SIZE]
     round: Id
     writer: str | None = None
     submitted_at: Timestamp | None = None
     seconds: float | None = None
     target_original: Text | None = None
+
+    @check_model(mode="after")
+    def _has_its_associations(self) -> "Item":
+        return _complete(self)
 
 
 class Shown(Record):
@@ -199,7 +212,7 @@ class Round(Record):
     """
 
     name: Id
-    kind: RoundKind
+    kind: RoundKindName
     platform: PlatformName
     state: Literal["planned", "open", "closed"]
     seed: Annotated[int, Field(ge=0, lt=1 << 63)]
@@ -379,7 +392,7 @@ class Decision(Record):
     item: Id
     kept: bool
     reason: str | None
-    verdicts: tuple[Verdict, Verdict, Verdict]
+    verdicts: Annotated[tuple[Verdict, ...], SIZE]
 
 
 class CatAssociation(Record):
@@ -406,9 +419,13 @@ class Cat(Record):
     family: str
     split: SplitName
     context: Text
-    associations: tuple[CatAssociation, CatAssociation, CatAssociation]
+    associations: Annotated[tuple[CatAssociation, ...], SIZE]
     tier: int | None = None
     target_original: Text | None = None
+
+    @check_model(mode="after")
+    def _has_its_associations(self) -> "Cat":
+        return _complete(self)
 
 
 class Annotation(Record):

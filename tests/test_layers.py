@@ -27,7 +27,7 @@ SOURCES = {
 MODULES = sorted(SOURCES)
 LAYERS = (
     {"text", "formats", "work", "catsets", "checks", "models", "stats", "released"}
-    | {"files", "http", "records", "reasons", "version"},
+    | {"files", "http", "kinds", "records", "reasons", "version"},
     {"campaign"},
     *({"terms"}, {"rounds"}, {"decisions"}, {"measures"}, {"scores"}, {"trust"}, {"release"}),
     *({"status"}, {"pages"}, {"board"}, {"pipeline"}, {"across"}),
@@ -150,7 +150,7 @@ def allowed(module: str, name: str) -> bool:
         return module in REACHES_OUT
     target, here = (parts[1] if len(parts) > 1 else ""), module.partition(".")[2].split(".")[0]
     if here == "records":
-        return target in {"", "records", "reasons"}
+        return target in {"", "kinds", "records", "reasons"}
     if target == "terminal":
         return bool(COMMANDS & set(module.split(".")))
     together = {*GROUND, *LAYERS[-1]}

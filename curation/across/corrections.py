@@ -8,8 +8,9 @@ from curation.campaign.counted import votes_of
 from curation.campaign.step import run_steps
 from curation.campaign.store import Campaign
 from curation.files import CurationError
+from curation.kinds import GOLD_COLUMNS
 from curation.pipeline import made_steps, recompute
-from curation.records import GOLD_COLUMNS, Association, Correction, Fields, Item
+from curation.records import Association, Correction, Fields, Item
 from curation.release import versions
 from curation.rounds import planning
 from curation.rounds.answers import people

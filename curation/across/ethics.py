@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 
 from curation.campaign.settings import PeopleSettings, caps_of, describe_people
 from curation.campaign.store import Campaign
-from curation.records import KINDS, Requirements, Round, RoundKind
+from curation.kinds import KINDS, ROUNDS, RoundKindName
+from curation.records import Requirements, Round
 from curation.release.statement import read_statement
 from curation.release.versions import version_names
 from curation.rounds.crowd import pace
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.opening import counts_typing, platform_name, round_kind
 from curation.rounds.platforms.texts import new_texts, shown_texts, training
-from curation.text.rules import WORK, grouped
+from curation.text.rules import grouped
 
-USUAL: tuple[RoundKind, ...] = ("review", *KINDS, "validation")
+USUAL: tuple[RoundKindName, ...] = ("review", *KINDS, "validation")
 """The kinds of rounds that every campaign has."""
 
 
@@ -50,7 +51,7 @@ class Work(NamedTuple):
         trained: whether there are examples to try before the tasks.
     """
 
-    kind: RoundKind
+    kind: RoundKindName
     round: str
     platform: str
     texts: dict[str, Any]
@@ -119,9 +120,9 @@ def ethics_sheet(
     return Sheet(text, asked)
 
 
-def _work(campaign: Campaign, kind: RoundKind, round: Round | None, platform: str) -> Work:
+def _work(campaign: Campaign, kind: RoundKindName, round: Round | None, platform: str) -> Work:
     """What people do in the last round of a kind, or in a new one."""
-    settings, work = campaign.settings.rounds, WORK[kind]
+    settings, work = campaign.settings.rounds, ROUNDS[kind].work
     if round:
         place, pay, people = round.platform, round.pay, round.people
         texts = shown_texts(campaign, round)

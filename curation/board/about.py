@@ -10,8 +10,9 @@ from curation.board.log import Hash
 from curation.campaign.settings import Hide, Version
 from curation.files import CurationError, read_text
 from curation.formats.toml_files import line_of, read_toml, shipped_table
+from curation.kinds import Kind
 from curation.models.rules import PROFILES
-from curation.records import Fields, Kind, Line, Record
+from curation.records import Fields, Line, Record
 
 SETTINGS = "board.toml"
 TEMPLATES = Path(__file__).parent / "templates"

@@ -33,7 +33,7 @@ from curation.campaign.versions import (
 )
 from curation.files import digest, dump_json, read_bytes, read_text, refuse_links, sweep, writing
 from curation.formats.toml_files import toml_value, with_setting, write_form
-from curation.records import KINDS
+from curation.kinds import KINDS
 from curation.release.hiding import board_rows, nearly_the_same
 from curation.release.revealing import check_sums, proved_golds, reveal
 from curation.released import facts as release

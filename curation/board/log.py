@@ -15,7 +15,8 @@ from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, Vali
 
 from curation.campaign.settings import Hide, Version
 from curation.files import CurationError, dump_line, read_bytes
-from curation.records import Cat, Kind, Record
+from curation.kinds import Kind
+from curation.records import Cat, Record
 
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Day = Annotated[str, AfterValidator(lambda day: str(date.fromisoformat(day)))]

@@ -24,8 +24,9 @@ from curation.campaign.store import Campaign
 from curation.campaign.versions import gold_file
 from curation.catsets.stereoset import read_cats
 from curation.files import dump_json, read_json, read_records, writing
+from curation.kinds import Kind
 from curation.models.scoring import ModelSpec
-from curation.records import Cat, Fields, Kind, Score
+from curation.records import Cat, Fields, Score
 from curation.scores.models import score_model
 from curation.scores.run_folder import SCORES
 from curation.text.wording import some

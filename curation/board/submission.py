@@ -19,8 +19,9 @@ from curation.board.about import BoardSettings, SetFacts
 from curation.files import CurationError, decode_text, open_input
 from curation.formats.predictions import finite
 from curation.formats.toml_files import shipped_table
+from curation.kinds import KINDS, Kind
 from curation.models.rules import PROFILES
-from curation.records import KINDS, Kind, Record
+from curation.records import Record
 from curation.text.wording import inert
 
 REASONS: dict[str, dict[str, str]] = shipped_table("board", "reasons.toml")

@@ -21,9 +21,10 @@ from curation.files import (
     writing,
 )
 from curation.formats.tables import read_json_lines
+from curation.kinds import GOLDS
 from curation.models.rules import rules_for
 from curation.models.scoring import ModelSpec, identify
-from curation.records import GOLDS, Cat, CatAssociation, Fields, Rejection, Score
+from curation.records import Cat, CatAssociation, Fields, Rejection, Score
 from curation.scores.run_folder import REJECTED, SCORES
 from curation.scores.running import job, score_cats
 from curation.scores.runs import read_predictions_run

@@ -17,6 +17,7 @@ from curation.campaign.dataset import (
 )
 from curation.files import CurationError, read_json, read_records, read_table
 from curation.formats.table_words import Sections, wrong_text
+from curation.kinds import RoundKindName
 from curation.records import (
     Answer,
     Cat,
@@ -30,7 +31,6 @@ from curation.records import (
     Pitfall,
     Rejection,
     Round,
-    RoundKind,
     Standing,
     Task,
     Term,
@@ -97,7 +97,7 @@ class Plan(NamedTuple):
     """What a round that was opened here has decided, whatever becomes of it later."""
 
     name: str
-    kind: RoundKind
+    kind: RoundKindName
     opened_at: str | None
     consent: str
     pilot: bool

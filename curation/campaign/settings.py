@@ -20,8 +20,9 @@ from curation.formats.toml_files import (
     toml_value,
     with_setting,
 )
-from curation.records import Fields, FlagName, Property, Qid, Requirements, RoundKind
-from curation.text.rules import Caps, Work
+from curation.kinds import RoundKindName, Work
+from curation.records import Fields, FlagName, Property, Qid, Requirements
+from curation.text.rules import Caps
 from curation.text.words import AFFIXING, base
 
 NAME = r"^[^\x00-\x20/\x7f][^\x00-\x1f/\x7f]*$"
@@ -407,7 +408,7 @@ class Settings(Section):
         default_factory=lambda: {n: DomainSettings.model_validate(d) for n, d in PAPER.items()}
     )
     rounds: RoundSettings = RoundSettings()
-    people: dict[RoundKind, PeopleSettings] = Field(default_factory=dict)
+    people: dict[RoundKindName, PeopleSettings] = Field(default_factory=dict)
     decisions: DecisionSettings = DecisionSettings()
     agreement: AgreementSettings = AgreementSettings()
     split: SplitSettings = SplitSettings()

@@ -20,7 +20,8 @@ from curation.campaign.store import Campaign, open_campaign
 from curation.catsets.stereoset import of_tier, read_cats, read_gold_file
 from curation.checks.lists import is_not_english
 from curation.files import CurationError
-from curation.records import KINDS, Cat, Fields, Kind
+from curation.kinds import KINDS, Kind
+from curation.records import Cat, Fields
 from curation.text.rules import stable_id
 from curation.text.wording import amount
 from curation.work.reporter import QUIET, Reporter

@@ -16,7 +16,8 @@ from curation.formats.packed import PARQUET, PARQUET_FILE, PICKLE, kind_of, read
 from curation.formats.parquet import read_parquet
 from curation.formats.tables import find_header, read_csv, read_json_lines
 from curation.formats.toml_files import shipped_table
-from curation.records import KINDS, Fields
+from curation.kinds import KINDS
+from curation.records import Fields
 from curation.text.wording import some
 
 _PICKLES = (".pkl", ".pickle", ".p", ".joblib")

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from curation.files import CurationError
 from curation.formats.table_words import read_label
 from curation.formats.toml_files import shipped_table
-from curation.records import Fields, Kind
+from curation.kinds import Kind
+from curation.records import Fields
 from curation.text.item_form import BLANK, filler
 from curation.text.rules import stable_id
 

@@ -28,7 +28,8 @@ from curation.catsets.entries import (
 )
 from curation.catsets.mapping import ORDER, MappingFile
 from curation.files import CurationError
-from curation.records import GOLD_COLUMNS, KINDS, Fields, Kind
+from curation.kinds import GOLD_COLUMNS, KINDS, Kind
+from curation.records import Fields
 from curation.text.item_form import BLANK, fill, filler
 from curation.text.wording import amount
 

@@ -11,7 +11,8 @@ from curation.catsets.entries import NAMES, key_of, plain
 from curation.files import CurationError, read_text
 from curation.formats.table_words import read_label
 from curation.formats.toml_files import line_of, read_toml, shipped_table
-from curation.records import GOLDS, VALUES, Fields, Gold, Kind, Value
+from curation.kinds import GOLDS, Gold, Kind
+from curation.records import VALUES, Fields, Value
 
 DOCS = "see «Mapping files» in docs/datasets.md"
 ORDER = ", ".join(f'"{gold}"' for gold in GOLDS)

@@ -29,7 +29,8 @@ from curation.catsets.layouts import RawItem, Reading, fill_words, kinds_of, lay
 from curation.catsets.mapping import MappingFile, mapping_error, read_mapping
 from curation.files import CurationError
 from curation.formats.table_words import read_label
-from curation.records import GOLDS, Fields
+from curation.kinds import GOLDS
+from curation.records import Fields
 from curation.text.wording import amount
 
 INDEX = ("indexlevel0", "unnamed:0", "index")  # columns that pandas writes of its own accord

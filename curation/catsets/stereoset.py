@@ -26,7 +26,8 @@ from curation.catsets.entries import (
 from curation.catsets.reading import read_dataset
 from curation.files import CurationError
 from curation.formats.table_words import read_label
-from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation, Fields, Kind
+from curation.kinds import GOLDS, KINDS, Kind
+from curation.records import VALUES, Cat, CatAssociation, Fields
 from curation.text.rules import Votes, stable_id, tier
 from curation.text.wording import amount, some
 

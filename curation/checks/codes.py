@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 
 from curation.files import shipped
 from curation.formats.toml_files import read_toml
-from curation.records import Kind, Pitfall, Severity
+from curation.kinds import Kind
+from curation.records import Pitfall, Severity
 
 Unit = Literal["cat", "option", "target", "domain", "dataset"]
 

@@ -23,7 +23,8 @@ from curation.checks import surface
 from curation.checks.codes import PITFALLS, pitfall
 from curation.checks.lists import JOINING, UNCASED, Lists, lists, unchecked
 from curation.checks.surface import Finding, ParsedItem, in_texts
-from curation.records import GOLDS, Gold, Item, Pitfall, Term
+from curation.kinds import GOLDS, Gold
+from curation.records import Item, Pitfall, Term
 from curation.text.item_form import BLANK, around, filler
 from curation.text.words import (
     INSTALL,

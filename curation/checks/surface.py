@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from curation.checks.content import ENDS, meta_text
 from curation.checks.lists import JOINING, NEEDS, UNMARKED, Lists, in_small
-from curation.records import Gold, Kind
+from curation.kinds import Gold, Kind
 from curation.text.item_form import (
     BLANK,
     controls,

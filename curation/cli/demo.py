@@ -26,8 +26,9 @@ from curation.files import (
     writing,
 )
 from curation.formats.tables import csv_text
+from curation.kinds import GOLD_COLUMNS, KINDS, WORKS
 from curation.pages.steps import REPORT
-from curation.records import GOLD_COLUMNS, KINDS, Fields
+from curation.records import Fields
 from curation.release import statement
 from curation.release.versions import version_folder, why_blocked
 from curation.rounds.importing import import_answers
@@ -35,7 +36,7 @@ from curation.rounds.running import open_round
 from curation.terminal import console
 from curation.terminal.options import Count
 from curation.text.item_form import fill
-from curation.text.rules import WORK, grouped
+from curation.text.rules import grouped
 from curation.text.wording import amount
 
 ANSWERED = "validate-2-answered.csv"
@@ -164,7 +165,7 @@ ON_THE_WEB: dict[str, dict[str, list[str]]] = {
 
 def _without_caps(settings: Settings) -> Settings:
     """The example's settings with few tasks, all of them for one person, and an easy training."""
-    caps = (f"per_{each}_{work}" for each in ("person", "term") for work in WORK.values())
+    caps = (f"per_{each}_{work}" for each in ("person", "term") for work in WORKS)
     few: dict[str, float] = {"items": 2, "training_pass": 0.5, **dict.fromkeys(caps, 0)}
     rounds = settings.rounds.model_copy(update=few)
     decisions = settings.decisions.model_copy(update={"rounds": ()})

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 import pandas as pd
 
-from curation.records import GOLDS, VALUES, Decision, Fields, Item, Term
+from curation.kinds import GOLDS
+from curation.records import VALUES, Decision, Fields, Item, Term
 from curation.stats.agreement import (
     MEASURES,
     Counted,

@@ -11,8 +11,9 @@ from curation.campaign.store import Campaign, open_campaign
 from curation.decisions import steps
 from curation.files import CurationError, read_json
 from curation.formats.tables import csv_text
+from curation.kinds import GOLDS, KINDS
 from curation.reasons import REASONS
-from curation.records import GOLDS, KINDS, Fields
+from curation.records import Fields
 from curation.rounds import running
 from curation.terminal import console
 from curation.terminal.options import Json, Where, command_group, locked

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from curation.records import GOLDS, KINDS, VALUES, Decision, Flag, Gold, Item, Verdict
+from curation.kinds import GOLDS, KINDS, Gold
+from curation.records import VALUES, Decision, Flag, Item, Verdict
 from curation.stats.agreement import Counted, count
 from curation.text.rules import TIERS, Outcome, Votes, decide, tier
 

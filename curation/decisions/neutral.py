@@ -9,7 +9,8 @@ import numpy as np
 
 from curation.files import shipped
 from curation.formats.toml_files import read_toml
-from curation.records import GOLDS, KINDS, VALUES, Item, Label, Term
+from curation.kinds import GOLDS, KINDS
+from curation.records import VALUES, Item, Label, Term
 from curation.stats.agreement import coefficient
 from curation.stats.intervals import Interval, share_interval
 from curation.text.rules import grouped

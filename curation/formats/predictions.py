@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from curation.files import CurationError, read_json, read_text
 from curation.formats.tables import read_csv, read_json_lines
-from curation.records import KINDS, Cat, Kind
+from curation.kinds import KINDS, Kind
+from curation.records import Cat
 from curation.text.wording import amount
 
 _FORMATS = "see «Predictions» in docs/formats.md for the forms that are read"

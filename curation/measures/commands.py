@@ -9,10 +9,10 @@ import typer
 
 from curation.checks.codes import PITFALLS
 from curation.files import CurationError
+from curation.kinds import GOLDS, KINDS
 from curation.measures import steps
 from curation.measures.steps import Report, count_corpus
 from curation.models.train.settings import SentimentSettings
-from curation.records import GOLDS, KINDS
 from curation.terminal import console
 from curation.terminal.options import (
     Count,

@@ -13,8 +13,9 @@ from importlib.metadata import version
 from typing import NamedTuple, NotRequired, TypedDict
 
 from curation.files import CurationError
+from curation.kinds import GOLDS, Gold
 from curation.measures.counting import Counts
-from curation.records import GOLDS, Cat, Gold, Term
+from curation.records import Cat, Term
 from curation.text.item_form import around, options
 from curation.text.rules import grouped
 from curation.text.words import (

@@ -26,7 +26,8 @@ from curation.checks.lists import Lists, in_small, lists, unchecked
 from curation.checks.similar import similar
 from curation.checks.surface import Finding, ItemTexts, check, read
 from curation.files import read_json, shipped
-from curation.records import GOLDS, KINDS, Cat, Kind, Pitfall, Severity
+from curation.kinds import GOLDS, KINDS, Kind
+from curation.records import Cat, Pitfall, Severity
 from curation.text.item_form import names_target
 from curation.text.rules import grouped, same_text, spelling_key
 from curation.text.wording import amount

@@ -14,7 +14,8 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.records import GOLDS, KINDS, Cat, Fields
+from curation.kinds import GOLDS, KINDS
+from curation.records import Cat, Fields
 from curation.stats.intervals import FEW, Interval, mean_interval, share_interval
 from curation.stats.tests import swap_test
 from curation.text.words import CLEAR, vader

@@ -14,7 +14,8 @@ from typing import TypedDict
 
 import numpy as np
 
-from curation.records import GOLDS, KINDS, Cat
+from curation.kinds import GOLDS, KINDS
+from curation.records import Cat
 from curation.stats.intervals import FEW, Interval, mean_interval
 from curation.stats.tests import log_choose
 from curation.text.item_form import options

@@ -32,8 +32,9 @@ from curation.campaign.step import Out, Step, run_steps, splitters, step, versio
 from curation.campaign.store import Campaign, open_campaign
 from curation.decisions.steps import kept_without_votes, split
 from curation.files import CurationError, dump_json, open_plain, read_bytes
+from curation.kinds import KINDS
 from curation.models.loading import token_counter
-from curation.records import KINDS, Cat, Fields, Pitfall
+from curation.records import Cat, Fields, Pitfall
 from curation.text.words import NotCheckedError
 from curation.work.engine import Engine, own_workers
 from curation.work.reporter import QUIET, Reporter

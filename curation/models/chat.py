@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 from curation.files import CurationError, read_text, shipped
 from curation.formats.table_words import PROMPTS
 from curation.formats.toml_files import line_of, read_toml, toml_key
-from curation.records import KINDS, Fields, Kind
+from curation.kinds import KINDS, Kind
+from curation.records import Fields
 from curation.text.words import base
 
 DOCS = "docs/chat.md describes the file (Prompts of your own)"

@@ -104,7 +104,7 @@ from typing import Any, Literal, NamedTuple
 
 from curation.files import CurationError
 from curation.formats.toml_files import shipped_table
-from curation.records import KINDS, Kind
+from curation.kinds import KINDS, Kind
 
 Family = Literal["causal", "masked", "xlnet", "seq2seq", "endpoint", "chat"]
 

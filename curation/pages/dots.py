@@ -9,9 +9,9 @@ from itertools import product
 from math import log10
 from typing import Any, NamedTuple
 
+from curation.kinds import KINDS
 from curation.pages.bars import Scale
 from curation.pages.sourced import Sourced, raw
-from curation.records import KINDS
 
 EVEN = 50.0  # the ss of a model that prefers neither
 LANE = 28.0  # pixels, the height of a row

@@ -17,8 +17,9 @@ from curation.checks.codes import PITFALLS
 from curation.decisions import steps as decisions
 from curation.files import read_json, read_text
 from curation.formats.tables import read_csv
+from curation.kinds import KINDS
 from curation.reasons import REASONS
-from curation.records import KINDS, Rejection
+from curation.records import Rejection
 from curation.release import versions
 from curation.release.statement import read_statement
 from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from curation.campaign.source import Source
 from curation.campaign.store import Campaign
 from curation.files import CurationError, read_text
+from curation.kinds import GOLDS
 from curation.pages.sourced import Sourced, pairs
-from curation.records import GOLDS, Cat, Fields
+from curation.records import Cat, Fields
 from curation.text.rules import stable_id
 from curation.work.reporter import QUIET, Reporter
 

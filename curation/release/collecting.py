@@ -23,7 +23,8 @@ from curation.campaign.versions import Built
 from curation.catsets.stereoset import FileSettings
 from curation.decisions.steps import kept_without_votes
 from curation.files import CurationError, read_text
-from curation.records import KINDS, Answer, Cat, Item, Round, Term
+from curation.kinds import KINDS
+from curation.records import Answer, Cat, Item, Round, Term
 from curation.release.statement import read_statement, secrets
 from curation.release.texts.licences import OWN, licence
 from curation.release.texts.questions import open_keys

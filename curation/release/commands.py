@@ -13,8 +13,9 @@ from curation.campaign.store import open_campaign
 from curation.campaign.versions import ANONYMOUS, HIDE, REVEALED, History, gold_file
 from curation.decisions.steps import split as split_step
 from curation.files import CurationError
+from curation.kinds import Kind
 from curation.reasons import REASONS
-from curation.records import Fields, Kind
+from curation.records import Fields
 from curation.release import differences, revealing
 from curation.release.differences import Difference
 from curation.release.hiding import set_hide

@@ -12,7 +12,8 @@ import pandas as pd
 from curation.campaign.store import SETTINGS, Campaign, open_campaign
 from curation.campaign.versions import built_versions
 from curation.files import CurationError
-from curation.records import GOLDS, KINDS, Cat, CatAssociation
+from curation.kinds import GOLDS, KINDS
+from curation.records import Cat, CatAssociation
 from curation.release.differences import Difference, difference, is_hidden_cat
 from curation.released.contents import SPLITS, PublishedCat
 from curation.released.versions import read_version

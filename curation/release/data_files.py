@@ -13,7 +13,8 @@ from curation.catsets.entries import GOLD_ORDER, LABEL_ORDER
 from curation.catsets.stereoset import Labels, document, item_of
 from curation.files import dump_json
 from curation.formats.parquet import check_installed
-from curation.records import GOLD_COLUMNS, KINDS, Cat, Value
+from curation.kinds import GOLD_COLUMNS, KINDS
+from curation.records import Cat, Value
 from curation.released.columns import Feature, Table, column_names, features
 from curation.released.contents import (
     ANNOTATIONS,

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import orjson
 
-from curation.records import KINDS, Kind
+from curation.kinds import KINDS, Kind
 from curation.released.columns import COMPARED
 from curation.released.contents import SPLITS, PublishedCat, PublishedOption, TermKey, Version
 from curation.released.facts import Changes

@@ -30,7 +30,8 @@ from curation.files import (
     writing,
 )
 from curation.formats.table_words import read_label
-from curation.records import KINDS, Cat, Kind, Rejection, SplitName
+from curation.kinds import KINDS, Kind
+from curation.records import Cat, Rejection, SplitName
 from curation.release import data_files, harness_files, hiding
 from curation.release.harness_files import Labels, Mangled
 from curation.released.contents import SPLITS, Contents, published

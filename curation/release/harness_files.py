@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple
 
 from curation.files import read_text, shipped
 from curation.formats.toml_files import read_toml
-from curation.records import KINDS, Cat, Kind, SplitName
+from curation.kinds import KINDS, Kind
+from curation.records import Cat, SplitName
 from curation.release.texts.render import markdown
 from curation.released.contents import SPLITS, Contents, flat_path
 from curation.released.facts import Facts

@@ -22,7 +22,8 @@ from typing import Any, NamedTuple, TypeVar
 import yaml
 
 from curation.files import dump_json, read_json, shipped
-from curation.records import KINDS, VALUES
+from curation.kinds import KINDS
+from curation.records import VALUES
 from curation.release.texts.render import fields
 from curation.released.columns import COLUMNS, TABLES, TYPES, Column, Table, key_of
 from curation.released.contents import (

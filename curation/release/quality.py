@@ -10,8 +10,9 @@ from curation.campaign.store import Campaign
 from curation.checks.codes import PITFALLS
 from curation.decisions.steps import AGREEMENT_REPORT
 from curation.files import CurationError, read_records
+from curation.kinds import GOLDS, KINDS
 from curation.measures.steps import PITFALL_REPORT, SENTIMENT_REPORT, STATISTICS_REPORT, VADER
-from curation.records import GOLDS, KINDS, Cat, Comparison, Fields
+from curation.records import Cat, Comparison, Fields
 from curation.released.contents import SPLITS
 from curation.released.facts import (
     Agreement,

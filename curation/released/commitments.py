@@ -32,7 +32,8 @@ import orjson
 from pydantic import StringConstraints, ValidationError
 
 from curation.files import CurationError, read_bytes
-from curation.records import GOLDS, Cat, Gold, Id, Kind, Record, SplitName, Text
+from curation.kinds import GOLDS, Gold, Kind
+from curation.records import Cat, Id, Record, SplitName, Text
 from curation.released.contents import Contents, PublishedCat, PublishedOption, SealedCat
 from curation.text.rules import same_text
 

@@ -15,7 +15,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.catsets.stereoset import FileSettings
-from curation.records import KINDS, Cat, Gold, Kind, SplitName, Term, Value
+from curation.kinds import KINDS, Gold, Kind
+from curation.records import Cat, SplitName, Term, Value
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,8 @@ from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, digest, open_input, read_bytes, read_json, read_text
 from curation.formats.parquet import each_columns
 from curation.formats.tables import read_csv, read_json_lines
-from curation.records import KINDS, Severity, SplitName
+from curation.kinds import KINDS
+from curation.records import Severity, SplitName
 from curation.released.contents import (
     ANNOTATIONS,
     CARD,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from curation.catsets.entries import HIDDEN, is_hidden
 from curation.formats.table_words import read_label
-from curation.records import GOLD_COLUMNS, GOLDS, KINDS
+from curation.kinds import GOLD_COLUMNS, GOLDS, KINDS
 
 
 class Option(NamedTuple):

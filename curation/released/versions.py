@@ -13,7 +13,8 @@ from curation.catsets.stereoset import read_gold_file
 from curation.files import CurationError, read_bytes, read_json, read_text
 from curation.formats.table_words import read_label
 from curation.formats.tables import read_json_lines
-from curation.records import GOLDS, Kind, SplitName
+from curation.kinds import GOLDS, Kind
+from curation.records import SplitName
 from curation.released.commitments import public_rows
 from curation.released.contents import (
     SEALED,

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from curation.files import CurationError
-from curation.records import Gold
+from curation.kinds import Gold, Work
 from curation.rounds.progress import further
 from curation.stats.intervals import FEW, mean_and_error, t_quantile, wilson
 from curation.stats.tests import spread
-from curation.text.rules import Votes, Work, chance_of_agreement, decide
+from curation.text.rules import Votes, chance_of_agreement, decide
 
 MANY = 1_000_000  # degrees of freedom of a figure that no pilot measured
 UNSURE = 0.1  # half the width of the interval of an expected retention

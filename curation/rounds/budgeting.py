@@ -13,10 +13,11 @@ from curation.campaign.counted import read_counted
 from curation.campaign.settings import PAPER, caps_of
 from curation.campaign.store import Campaign
 from curation.files import CurationError
-from curation.records import VALUES, Kind, Round
+from curation.kinds import ROUNDS, Kind, Work
+from curation.records import VALUES, Round
 from curation.rounds.pay import LONGEST, in_round
 from curation.rounds.steps import fold_answers
-from curation.text.rules import WORK, Work, grouped
+from curation.text.rules import grouped
 from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ def _figures(
         done = [
             answer
             for each in pilots
-            if WORK[each.kind] == work
+            if ROUNDS[each.kind].work == work
             for answer in in_round(each.name, each.kind, campaign.answers[each.name])
         ]
         theirs = grouped((answer.person, answer.accepted) for answer in done).values()

@@ -19,7 +19,8 @@ from curation.campaign.store import Campaign
 from curation.files import CurationError, read_text, shipped, writing
 from curation.formats.tables import csv_text, read_csv
 from curation.formats.toml_files import read_toml
-from curation.records import Fields, Round, RoundKind
+from curation.kinds import ROUNDS, RoundKindName
+from curation.records import Fields, Round
 from curation.rounds.answers import people
 from curation.rounds.pay import write_pay
 from curation.rounds.platforms import pages
@@ -28,7 +29,6 @@ from curation.rounds.platforms.opening import open_platform, write_round
 from curation.rounds.platforms.texts import shown_texts, training
 from curation.rounds.status import read_status
 from curation.rounds.steps import fold_answers
-from curation.text.rules import WORK
 from curation.text.wording import CENTS, amount, earned, money
 from curation.work.reporter import QUIET, Reporter
 
@@ -90,7 +90,7 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
     from jinja2 import Template
 
     place, settings = crowd_platform(campaign, round), campaign.settings.rounds
-    status, work = read_status(campaign, round), WORK[round.kind]
+    status, work = read_status(campaign, round), ROUNDS[round.kind].work
     asked = [n for task, n in status.asked.items() if task not in status.void]
     cap = caps_of(settings, work).person
     places = places or round.people.people or (ceil(sum(asked) / cap) if cap else 0)
@@ -137,7 +137,7 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
     return Study(facts["fields"], filled("study.txt.jinja").strip())
 
 
-def pace(campaign: Campaign, kind: RoundKind) -> tuple[float, str]:
+def pace(campaign: Campaign, kind: RoundKindName) -> tuple[float, str]:
     """The seconds that a task of a kind takes, and what they are computed from."""
     from curation.rounds.platforms.web.forms import SECONDS
 

@@ -11,11 +11,12 @@ import msgspec
 import orjson
 from msgspec.structs import replace
 
+from curation.kinds import Work
 from curation.records import Correction, Rejection, Value
 from curation.rounds.answers.archive import delivered_at
 from curation.rounds.answers.parsed import Given, Reply, Written
 from curation.rounds.answers.rows import masked, text_of, understood
-from curation.text.rules import Caps, Work
+from curation.text.rules import Caps
 from curation.text.times import is_exact, moment, timestamp
 from curation.text.wording import amount
 

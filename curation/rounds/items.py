@@ -6,8 +6,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from curation.checks.content import gist
+from curation.kinds import Kind
 from curation.reasons import REASONS
-from curation.records import Association, Correction, Flag, Item, Kind, Task
+from curation.records import Association, Correction, Flag, Item, Task
 from curation.rounds.answers.forms import neutral_flaw
 from curation.rounds.answers.parsed import NTH, Given, Mark, Written, unexpected
 from curation.rounds.answers.rows import whole_sentence

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from curation.campaign.store import Campaign
 from curation.files import CurationError, read_records, writing
 from curation.formats.tables import csv_text
-from curation.records import GOLD_COLUMNS, Answer, Item, Label, Rejection
+from curation.kinds import GOLD_COLUMNS
+from curation.records import Answer, Item, Label, Rejection
 from curation.rounds.answers import archive, people
 from curation.rounds.answers.interpret import person_of
 from curation.rounds.answers.rows import text_of, understood

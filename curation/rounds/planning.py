@@ -18,17 +18,8 @@ from curation.campaign.step import run_steps
 from curation.campaign.store import Campaign
 from curation.files import CurationError, dump_json, dump_line, shipped, writing
 from curation.formats.table_words import Sections, has_own_headings
-from curation.records import (
-    Item,
-    Kind,
-    PlatformName,
-    Requirements,
-    Round,
-    RoundKind,
-    Shown,
-    Task,
-    Term,
-)
+from curation.kinds import ROUNDS, Kind, RoundKindName
+from curation.records import Item, PlatformName, Requirements, Round, Shown, Task, Term
 from curation.rounds import steps
 from curation.rounds.answers import people
 from curation.rounds.items import sides
@@ -51,14 +42,14 @@ from curation.terms.steps import (
     selection,
     terms_named,
 )
-from curation.text.rules import WORK, Votes, decide, stable_id
+from curation.text.rules import Votes, decide, stable_id
 from curation.work.reporter import QUIET, Reporter
 
 
 def plan_round(
     campaign: Campaign,
     name: str,
-    kind: RoundKind,
+    kind: RoundKindName,
     platform: PlatformName,
     *,
     domains: Sequence[str] = (),
@@ -89,7 +80,7 @@ def plan_round(
             f"no domain {min(unknown)!r}", f"domains: {', '.join(settings.domains)}"
         )
     # The form's texts must be complete before anything is written.
-    pay = float(getattr(settings.rounds, f"pay_{WORK[kind]}"))
+    pay = float(getattr(settings.rounds, f"pay_{ROUNDS[kind].work}"))
     counts = counts_typing(campaign, kind, platform)
     texts = new_texts(campaign, pay, typing=counts)
     _check_study(campaign, pages.missing_facts(texts), reporter)
@@ -186,14 +177,17 @@ def _check_study(campaign: Campaign, empty: Sequence[str], reporter: Reporter) -
         reporter.warn(f"{place}: the texts for annotators do not name {', '.join(empty)}")
 
 
-def _check_pay(campaign: Campaign, kind: RoundKind, pay: float, promised: Sequence[str]) -> None:
+def _check_pay(
+    campaign: Campaign, kind: RoundKindName, pay: float, promised: Sequence[str]
+) -> None:
     """Check that the texts of a round without pay do not promise any."""
     if pay or not promised:
         return
+    setting = f"pay_{ROUNDS[kind].work}"
     raise CurationError(
         f"{campaign.relative(own_texts(campaign))}, instruction.pay: says "
-        f"{promised[0]!r}, and pay_{WORK[kind]} is 0",
-        f"set pay_{WORK[kind]} in [rounds] and write {{amount}} {{currency}} in the text, or take "
+        f"{promised[0]!r}, and {setting} is 0",
+        f"set {setting} in [rounds] and write {{amount}} {{currency}} in the text, or take "
         "the text out; that people are not paid can be in instruction.purpose",
     )
 

@@ -8,7 +8,8 @@ from functools import lru_cache
 from itertools import combinations_with_replacement, count, product
 from typing import Any, NamedTuple
 
-from curation.records import GOLDS, Answer, Gold, Item, Round, Task
+from curation.kinds import GOLDS, Gold
+from curation.records import Answer, Item, Round, Task
 from curation.rounds.platforms.interface import NOTHING, Progress
 from curation.text.rules import Caps, Votes, decide
 from curation.text.times import moment, timestamp

@@ -22,7 +22,8 @@ from curation.campaign.store import Campaign
 from curation.files import CurationError, read_table, read_text
 from curation.formats.tables import read_csv
 from curation.formats.toml_files import shipped_table
-from curation.records import GOLDS, Answer, Fields, Label, Typing
+from curation.kinds import GOLDS
+from curation.records import Answer, Fields, Label, Typing
 from curation.rounds.answers import people
 from curation.rounds.answers.rows import column
 from curation.rounds.platforms.opening import open_platform

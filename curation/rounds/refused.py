@@ -20,7 +20,8 @@ from curation.formats.table_words import (
     read_label,
     round_words,
 )
-from curation.records import GOLD_COLUMNS, Dealing, Label, Rejection, Round
+from curation.kinds import GOLD_COLUMNS
+from curation.records import Dealing, Label, Rejection, Round
 from curation.rounds.answers import archive, forms, people
 from curation.rounds.answers.forms import FIELDS, LABELS, page_row
 from curation.rounds.answers.interpret import person_of

@@ -9,6 +9,7 @@ from curation.campaign.settings import caps_of
 from curation.campaign.step import current, run_steps
 from curation.campaign.store import Campaign
 from curation.files import CurationError
+from curation.kinds import ROUNDS
 from curation.records import Pitfall, Round
 from curation.rounds import steps
 from curation.rounds.allocation import least_people
@@ -30,7 +31,6 @@ from curation.rounds.reviews import apply_reviews
 from curation.rounds.status import RoundStatus, read_status, write_asked
 from curation.rounds.steps import Refusals, fold_answers, new_refusals, refusals
 from curation.terms.steps import select
-from curation.text.rules import WORK
 from curation.text.times import now
 from curation.text.wording import amount
 from curation.work.reporter import QUIET, Reporter
@@ -238,7 +238,7 @@ def command_to_open(round: Round) -> str:
 
 def _warn_of_caps(campaign: Campaign, status: RoundStatus, *, reporter: Reporter = QUIET) -> None:
     """Say if a round needs more people than the campaign knows, because of its caps."""
-    work = WORK[status.round.kind]
+    work = ROUNDS[status.round.kind].work
     caps = caps_of(campaign.settings.rounds, work)
     known = len(who_answered(campaign.people))
     asked = {task: n for task, n in status.asked.items() if task not in status.void}

@@ -15,6 +15,7 @@ from curation.campaign.store import Campaign
 from curation.files import CurationError, read_bytes, read_text, sweep_beside, writing
 from curation.formats.table_words import Words
 from curation.formats.tables import csv_text, list_columns
+from curation.kinds import ROUNDS
 from curation.records import Dealing, Round, Task
 from curation.rounds import held, workbooks
 from curation.rounds.answers import archive, forms, people
@@ -27,7 +28,6 @@ from curation.rounds.running import NewAnswers, check_takes_tables, new_answers
 from curation.rounds.status import RoundStatus, read_status
 from curation.rounds.steps import fold_answers, refusals
 from curation.rounds.workbooks import Column, Row, columns, task_row
-from curation.text.rules import WORK
 from curation.text.times import Order, now
 from curation.text.wording import amount
 from curation.work.reporter import QUIET, Reporter
@@ -363,7 +363,7 @@ def _dealt(
     for table in status.tables:  # what people hold counts as if they had answered it
         for task in table.tasks:
             given[task].add(table.holder)
-    work = WORK[round.kind]
+    work = ROUNDS[round.kind].work
     assigned = assign(
         status.tasks,  # also those that wait for nobody: their answers count as work of a person
         list(named),

@@ -10,6 +10,7 @@ from curation.campaign.datasets import PLANS
 from curation.campaign.settings import caps_of
 from curation.campaign.store import Campaign
 from curation.files import CurationError, dump_json, read_json, writing
+from curation.kinds import ROUNDS
 from curation.records import Answer, Round, Task
 from curation.rounds import progress
 from curation.rounds.answers import people
@@ -17,7 +18,7 @@ from curation.rounds.held import LEDGER, Holding, read_holdings
 from curation.rounds.platforms.interface import Attendance, Demand, Progress, RoundFigures, came
 from curation.rounds.platforms.opening import open_platform
 from curation.rounds.progress import RefusedAnswer
-from curation.text.rules import WORK, Votes
+from curation.text.rules import Votes
 from curation.text.times import now
 from curation.text.wording import amount
 
@@ -159,7 +160,11 @@ def to_correct(
     complete: Collection[tuple[str, str]],
 ) -> tuple[dict[str, list[RefusedAnswer]], Counter[str]]:
     """The refused answers of a round that go back, by person; and how many do not, by why."""
-    held, settings, work = status.held or {}, campaign.settings.rounds, WORK[status.round.kind]
+    held, settings, work = (
+        status.held or {},
+        campaign.settings.rounds,
+        ROUNDS[status.round.kind].work,
+    )
     return progress.to_correct(
         refused,
         status.tasks,

@@ -39,13 +39,14 @@ from curation.campaign.settings import FIELDS, caps_of
 from curation.campaign.step import Out, run_steps, step, word_packages
 from curation.campaign.store import Campaign
 from curation.files import CurationError, count_lines, read_json
-from curation.records import KINDS, Correction, Pitfall
+from curation.kinds import KINDS, WORKS
+from curation.records import Correction, Pitfall
 from curation.rounds.answers import archive, people
 from curation.rounds.answers.archive import segments
 from curation.rounds.answers.parsed import Consented, ParsedAnswer
 from curation.rounds.platforms.texts import read_words
 from curation.terms import steps as terms
-from curation.text.rules import WORK, grouped
+from curation.text.rules import grouped
 from curation.text.wording import amount
 from curation.work.reporter import QUIET, Reporter
 
@@ -319,7 +320,7 @@ def folded_answers(
         near=partial(content.near, likeness=settings.rounds.near),
         meta=partial(content.meta_text, patterns=patterns),
         standing=out,
-        caps={work: caps_of(settings.rounds, work) for work in WORK.values()},
+        caps={work: caps_of(settings.rounds, work) for work in WORKS},
         corrections=grouped((each.item, each) for each in corrections),
         opened={r.name: r.opened_at for r in planned.values() if r.opened_at},
         **settings.rounds.model_dump(include={*FIELDS["rounds.letting_in"]} - {"near"}),

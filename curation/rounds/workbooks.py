@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.files import CurationError
 from curation.formats.table_words import FORM, OTHER, YES, Sections, Space, offered_words
 from curation.formats.tables import restore_cell
-from curation.records import FLAGS, KINDS, RoundKind
+from curation.kinds import KINDS, RoundKindName
+from curation.records import FLAGS
 from curation.rounds.answers.forms import FIELDS
 from curation.rounds.platforms import pages
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 TASK = "task_id"
-GIVEN: dict[RoundKind, tuple[str, ...]] = {
+GIVEN: dict[RoundKindName, tuple[str, ...]] = {
     "review": ("term", "domain", "info"),
     "intrasentence": ("target", "domain"),
     "intersentence": ("target", "domain"),
@@ -70,7 +71,7 @@ class Row(NamedTuple):
 
 
 def columns(
-    kind: RoundKind, texts: Sections, *, consent: str, personal: bool, plain: bool = False
+    kind: RoundKindName, texts: Sections, *, consent: str, personal: bool, plain: bool = False
 ) -> list[Column]:
     """The columns of a table of tasks, in order.
 
@@ -124,7 +125,7 @@ def columns(
     return every + ([column("consent", fill=True)] if consent else [])
 
 
-def _hint(name: str, base: str, kind: RoundKind | None, texts: Sections) -> str:
+def _hint(name: str, base: str, kind: RoundKindName | None, texts: Sections) -> str:
     """What a column is, or what to write; ``kind`` if people fill it in."""
     hints = texts["hint"]
     if kind in (*KINDS, "neutral") and f"{name}_hint" in texts[kind]:
@@ -174,7 +175,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time that a zip archive can hold
 
 
 def round_workbook(
-    kind: RoundKind, texts: Sections, columns: Sequence[Column], rows: Sequence[Row]
+    kind: RoundKindName, texts: Sections, columns: Sequence[Column], rows: Sequence[Row]
 ) -> bytes:
     """A workbook of a round's tasks, with the instructions of the round.
 

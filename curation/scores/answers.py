@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from curation.kinds import KINDS
 from curation.models.chat_reading import NO_ANSWER
-from curation.records import KINDS, PAIRS, Cat, Comparison, Fields, Pair, Rejection
+from curation.records import PAIRS, Cat, Comparison, Fields, Pair, Rejection
 from curation.scores.asking import Asked, ChatQuestion, cat_digest
 from curation.stats.intervals import Floats, difference_interval, share_interval
 from curation.stats.metrics import METRICS, Ties, over_terms, results

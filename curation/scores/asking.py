@@ -14,6 +14,7 @@ import orjson
 from pydantic import ValidationError
 
 from curation.files import dump_line, each_record, open_plain
+from curation.kinds import GOLDS, Gold
 from curation.models.chat import (
     ChatSpec,
     Prices,
@@ -26,7 +27,7 @@ from curation.models.chat_reading import (
     read_answer,
 )
 from curation.models.rules import ScoringRequest
-from curation.records import GOLDS, PAIRS, Cat, Gold, Pair, Reply
+from curation.records import PAIRS, Cat, Pair, Reply
 from curation.text.item_form import BLANK, END, attribute, fill_all
 from curation.text.times import now
 from curation.work.run_folder import write_whole

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from curation.files import CurationError
-from curation.records import GOLDS, KINDS, Cat, Fields
+from curation.kinds import GOLDS, KINDS
+from curation.records import Cat, Fields
 from curation.scores.runs import ByIds, Outcome, Run, from_ids, ids_of, judge_outcomes
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, cat_columns, judge

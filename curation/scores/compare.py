@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from curation.files import CurationError
+from curation.kinds import KINDS
 from curation.models.rules import rules_name
-from curation.records import KINDS, Cat, Fields
+from curation.records import Cat, Fields
 from curation.scores.boards import Board
 from curation.scores.flags import flags_of
 from curation.scores.groups import (

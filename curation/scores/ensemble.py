@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from curation.campaign.source import Source, read_gold
 from curation.files import CurationError, digest, dump_json, dump_line, read_json, writing
+from curation.kinds import KINDS, Kind
 from curation.models.rules import rules_name
-from curation.records import KINDS, Cat, Fields, Kind, Score
+from curation.records import Cat, Fields, Score
 from curation.scores.boards import missing_cats, scored
 from curation.scores.flags import flags_of
 from curation.scores.groups import OWN, head_of, keys, member_runs

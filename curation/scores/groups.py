@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from curation.files import CurationError
+from curation.kinds import KINDS
 from curation.models.rules import PROFILES, TRAINED_HEADS, profiles_of, rules_name
-from curation.records import KINDS, Cat, Fields
+from curation.records import Cat, Fields
 from curation.scores.run_folder import ENSEMBLE
 from curation.scores.runs import Run
 from curation.stats.intervals import Interval

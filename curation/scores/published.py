@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple, cast
 
 from curation.files import CurationError, read_text, shipped
 from curation.formats.toml_files import shipped_table
+from curation.kinds import KINDS
 from curation.models.rules import OWN_HEADS, PROFILES, TRAINED_HEADS
-from curation.records import KINDS, Cat, Fields
+from curation.records import Cat, Fields
 from curation.scores.boards import board
 from curation.scores.flags import LATEX, flags_of, marked, notes
 from curation.scores.run_folder import ENSEMBLE

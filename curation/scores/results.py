@@ -9,9 +9,10 @@ from curation.campaign.step import is_up_to_date
 from curation.decisions import steps as decisions
 from curation.files import CurationError, read_json
 from curation.formats.predictions import check_complete, read_predictions, scores_of, turn_signs
+from curation.kinds import KINDS, Kind
 from curation.measures import steps as measures
 from curation.measures.steps import VADER
-from curation.records import KINDS, Cat, Fields, Kind
+from curation.records import Cat, Fields
 from curation.scores import boards, published
 from curation.scores.boards import Common, Missing, left_out, missing_cats, scored
 from curation.scores.flags import flags_of

@@ -18,13 +18,14 @@ from random import Random
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from curation.files import CurationError, digest, dump_line, read_records
+from curation.kinds import KINDS, Kind
 from curation.models.chat import (
     read_prompts,
 )
 from curation.models.echoes import BOUND
 from curation.models.rules import TRAINED_HEADS, Refusal, Scored, profiles_of, rules_for, rules_name
 from curation.models.scoring import ModelSpec, identify, open_chat, open_scorer, tokens_of
-from curation.records import KINDS, Cat, Fields, Kind, Rejection, Score
+from curation.records import Cat, Fields, Rejection, Score
 from curation.scores.answer_report import Limits, choice_report
 from curation.scores.answers import compare, on_one_basis, unanswered
 from curation.scores.asking import (

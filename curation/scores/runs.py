@@ -11,8 +11,9 @@ import pandas as pd
 
 from curation.files import CurationError, digest, read_json, read_records, read_table
 from curation.formats.predictions import read_predictions, scores_of, turn_signs
+from curation.kinds import GOLDS, KINDS, Gold, Kind
 from curation.models.rules import PROFILES, RULES
-from curation.records import GOLDS, KINDS, PAIRS, Cat, Comparison, Gold, Kind, Rejection, Score
+from curation.records import PAIRS, Cat, Comparison, Rejection, Score
 from curation.scores.asking import VARIANTS, cat_digest, texts
 from curation.scores.run_folder import (
     COMPARISONS,

@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from curation.records import GOLDS, KINDS, Cat
+from curation.kinds import GOLDS, KINDS
+from curation.records import Cat
 from curation.stats.intervals import FEW, FEW_CATS, Floats, Interval, share_interval
 
 Ties = Literal["half", "official"]

@@ -11,7 +11,8 @@ from curation.text.rules import QUOTES, UNSEEN, bare, same_text
 from curation.text.wording import DIRECTIONS
 
 if TYPE_CHECKING:
-    from curation.records import Cat, Kind
+    from curation.kinds import Kind
+    from curation.records import Cat
 
 
 class Flaw(NamedTuple):

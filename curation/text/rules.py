@@ -6,24 +6,16 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import permutations
-from typing import Literal, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from curation.records import GOLDS, VALUES, Gold, RoundKind
+from curation.kinds import GOLDS, Gold
+from curation.records import VALUES
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 Votes = tuple[int, int, int, int]
 """Counted votes of one association, in the order of ``records.VALUES``."""
 
-Work = Literal["review", "write", "label"]
-WORK: dict[RoundKind, Work] = {
-    "review": "review",
-    "intrasentence": "write",
-    "intersentence": "write",
-    "validation": "label",
-    "neutral": "write",
-}
-"""What people do in each kind of round; settings such as ``pay_label`` are named by it."""
 _BETWEEN = re.compile(r"[\s\u2010-\u2013-]+")  # what may be between the words of a licence's name
 
 

@@ -14,7 +14,7 @@ from curation.board import creating
 from curation.board.about import Baseline, says
 from curation.board.folder import Board, open_board
 from curation.files import CurationError, dump_json
-from curation.records import Kind
+from curation.kinds import Kind
 from curation.released import numbers
 from curation.released.commitments import HiddenGold, assign
 from curation.released.facts import Baseline as Released

@@ -7,7 +7,8 @@ import pytest
 
 from curation.catsets.stereoset import dataset, read_cats, read_entries, votes
 from curation.files import dump_json
-from curation.records import GOLDS, Cat
+from curation.kinds import GOLDS
+from curation.records import Cat
 
 LABELS = {"s": "stereotype", "a": "anti-stereotype", "u": "unrelated", "r": "related", "?": "odd"}
 

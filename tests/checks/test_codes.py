@@ -6,8 +6,9 @@ from typing import get_args
 
 from curation.checks.codes import PITFALLS
 from curation.files import read_json, shipped
+from curation.kinds import KINDS
 from curation.reasons import REASONS
-from curation.records import KINDS, Severity
+from curation.records import Severity
 from support.offenders import refuse
 
 PAGE = (Path(__file__).parents[2] / "docs" / "measures.md").read_text("utf-8")

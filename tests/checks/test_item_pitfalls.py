@@ -7,7 +7,8 @@ import pytest
 
 from curation.checks import lexical
 from curation.checks.lexical import item_pitfalls
-from curation.records import GOLDS, Association, Item, Pitfall, Term
+from curation.kinds import GOLDS
+from curation.records import Association, Item, Pitfall, Term
 from support.expected import fails
 
 BAKER = Term(id="t", text="baker", domain="profession")

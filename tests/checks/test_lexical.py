@@ -11,7 +11,7 @@ from curation.checks import lexical
 from curation.checks.lexical import Lexicon, check, check_targets, lexicon
 from curation.checks.lists import Lists, lists
 from curation.checks.surface import ItemTexts, read
-from curation.records import GOLDS
+from curation.kinds import GOLDS
 from support.written import beside
 
 CASES = beside(__file__)

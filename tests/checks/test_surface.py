@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from curation.checks.content import meta_patterns
 from curation.checks.lists import NAMES, lists, unchecked
 from curation.checks.surface import ItemTexts, check, read
-from curation.records import GOLDS
+from curation.kinds import GOLDS
 from support.expected import fails
 from support.written import beside
 

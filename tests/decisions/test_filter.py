@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.decisions.filter import flagged, judge, repeats, tiers
-from curation.records import GOLDS, VALUES, Flag, FlagName, Item, Value
+from curation.kinds import GOLDS
+from curation.records import VALUES, Flag, FlagName, Item, Value
 from curation.stats.agreement import count
 from curation.text.rules import Votes, decide
 from support.votes import item, labels

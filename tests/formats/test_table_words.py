@@ -6,7 +6,8 @@ import pytest
 
 from curation.formats import table_words
 from curation.formats.table_words import aliases, key, read_label, shipped_texts, shipped_words
-from curation.records import FLAGS, GOLDS, VALUES
+from curation.kinds import GOLDS
+from curation.records import FLAGS, VALUES
 from curation.rounds.answers import forms, rows
 from curation.rounds.platforms import pages
 

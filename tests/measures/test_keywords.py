@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curation.kinds import GOLDS
 from curation.measures import counting
 from curation.measures import keywords as module
 from curation.measures.counting import count
 from curation.measures.keywords import Reference, log_likelihood, simple_maths, wordfreq
-from curation.records import GOLDS, Cat, Term
+from curation.records import Cat, Term
 from curation.text.words import NotCheckedError, words
 from support import cats
 from support.expected import fails

@@ -10,10 +10,11 @@ import pytest
 from curation.checks.codes import PITFALLS
 from curation.checks.content import gist, near
 from curation.files import read_records
+from curation.kinds import GOLDS, Gold
 from curation.measures import pitfalls as module
 from curation.measures.commands import show_pitfalls
 from curation.measures.pitfalls import Pitfalls, Row, pitfalls, sample
-from curation.records import GOLDS, Cat, Gold
+from curation.records import Cat
 from curation.terminal.console import CONTENT_WARNING
 from support import cats as made
 from support.expected import fails

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curation.kinds import GOLDS
 from curation.measures.sentiment import Feeling, by_vader, class_of, sentiment
-from curation.records import GOLDS, Cat
+from curation.records import Cat
 from curation.stats.intervals import share_interval
 from curation.stats.tests import swap_test
 from curation.text.words import NotCheckedError

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curation.kinds import GOLDS, KINDS
 from curation.measures.statistics import different_in_sample, statistics, word_count
-from curation.records import GOLDS, KINDS
 from curation.stats.intervals import mean_interval
 from curation.text.words import NotCheckedError
 from support.cats import cat, intra

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from curation.files import CurationError, shipped
+from curation.kinds import KINDS, Kind
 from curation.models.chat import PLACEHOLDERS, Prompt, Prompts, prompts_for, read_prompts
-from curation.records import KINDS, Kind
 from support.expected import fails
 from support.written import beside
 

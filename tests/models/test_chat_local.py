@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from curation.kinds import KINDS, Kind
 from curation.models import chat_local, forward
 from curation.models.chat import ChatSpec, Prompts, read_prompts
 from curation.models.chat_local import LocalChat, letter_tokens, token_texts
 from curation.models.chat_reading import read_letters
 from curation.models.loading import open_tokenizer
 from curation.models.scoring import ModelSpec, identify, load_model, open_chat
-from curation.records import KINDS, Kind
 from support import chat_models
 from support.chat_models import ENGLISH, TEMPLATES, with_template
 from support.choice_reference import letters

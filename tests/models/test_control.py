@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
+from curation.kinds import KINDS, Kind
 from curation.models import tiny
 from curation.models.scoring import ModelSpec, Scorer
-from curation.records import KINDS, Cat, Kind
+from curation.records import Cat
 from curation.scores.asking import questions
 from curation.stats.metrics import comparisons, results
 from curation.text.item_form import fill

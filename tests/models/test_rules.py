@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from curation.kinds import KINDS
 from curation.models import masked, rules
 from curation.models.echoes import Echo, Echoes
 from curation.models.rules import PROFILES, RULES, ScoringRequest, profiles_of, rules_for
 from curation.models.scoring import ModelSpec, Scorer
-from curation.records import KINDS
 from support.expected import fails
 from support.models import Made
 from support.reference import INTER, INTRA

@@ -14,10 +14,10 @@ import pytest
 from curation.across.people import decide_on_person
 from curation.campaign.settings import new_settings
 from curation.campaign.store import create_campaign, open_campaign
+from curation.kinds import GOLDS
 from curation.pages.steps import hides
 from curation.pages.summary import numbers
 from curation.pipeline import build_pages
-from curation.records import GOLDS
 from support.attack import chance
 from support.labelled import Desk, answer
 from support.scored import put

@@ -18,8 +18,9 @@ from curation.campaign.store import Campaign, create_campaign, open_campaign
 from curation.catsets.stereoset import read_cats, read_gold_file
 from curation.decisions.steps import agreement_report, kept_without_votes
 from curation.files import read_json, read_records
+from curation.kinds import GOLDS
 from curation.pipeline import bring_up_to_date, read_status
-from curation.records import GOLDS, Cat, Decision, Item, Rejection
+from curation.records import Cat, Decision, Item, Rejection
 from curation.rounds.importing import Import, import_stereoset
 from support.commands import set_to
 from support.expected import fails

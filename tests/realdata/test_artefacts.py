@@ -10,7 +10,8 @@ import pytest
 
 from curation.catsets.stereoset import read_cats
 from curation.formats.predictions import read_predictions
-from curation.records import KINDS, Cat, Kind
+from curation.kinds import KINDS, Kind
+from curation.records import Cat
 from curation.scores.results import beyond_chance, measured_baselines
 from curation.stats.artefacts import Artefact, artefacts, length, negativity, unigram
 from curation.stats.metrics import comparisons, results

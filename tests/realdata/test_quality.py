@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from curation.records import GOLDS
+from curation.kinds import GOLDS
 from curation.rounds.quality import PersonQuality, people_figures
 from support.realdata import TEST, needs
 

@@ -10,7 +10,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from curation.formats.markdown import inline
-from curation.records import KINDS
+from curation.kinds import KINDS
 from curation.release.metadata import responsible
 from curation.release.texts import questions
 from curation.release.texts.card import card, header, statement

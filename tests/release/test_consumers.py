@@ -10,7 +10,7 @@ import pytest
 import yaml
 from pyarrow.parquet import read_table
 
-from curation.records import KINDS
+from curation.kinds import KINDS
 from curation.release.metadata import citation
 from curation.released.facts import Licence, Statement
 from support import releases

@@ -16,7 +16,8 @@ import yaml
 from pyarrow import parquet
 
 from curation.catsets.stereoset import read_cats
-from curation.records import GOLDS, KINDS, Annotation, Cat, Term
+from curation.kinds import GOLDS, KINDS
+from curation.records import Annotation, Cat, Term
 from curation.release import build, data_files
 from curation.release.metadata import bibtex, citation, croissant, datapackage, responsible
 from curation.released.columns import COMPARED, TELLING

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from curation.campaign.store import Campaign
 from curation.catsets.stereoset import dataset
-from curation.records import GOLDS, KINDS, Cat, Gold, SplitName
+from curation.kinds import GOLDS, KINDS, Gold
+from curation.records import Cat, SplitName
 from curation.release import differences
 from curation.release.differences import Change, Difference, difference
 from curation.released.contents import PublishedCat, PublishedOption, Version, split_of

@@ -25,7 +25,8 @@ from curation.campaign.store import Campaign
 from curation.campaign.versions import History, gold_file
 from curation.catsets.stereoset import FileSettings
 from curation.files import dump_line
-from curation.records import GOLDS, Annotation
+from curation.kinds import GOLDS
+from curation.records import Annotation
 from curation.release import data_files
 from curation.release import hiding as hidden
 from curation.release.texts.card import card, statement

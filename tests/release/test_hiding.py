@@ -15,7 +15,7 @@ import pytest
 from curation.campaign.store import open_campaign
 from curation.catsets.stereoset import read_cats
 from curation.files import CurationError
-from curation.records import GOLDS
+from curation.kinds import GOLDS
 from curation.release import hiding, versions
 from curation.release.checking import check_release
 from curation.released.commitments import HiddenGold

@@ -15,10 +15,11 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
 from curation.catsets.stereoset import read_cats
+from curation.kinds import GOLDS, KINDS, Kind
 from curation.models.rules import ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
 from curation.models.tiny import make
-from curation.records import GOLDS, KINDS, Cat, Kind, SplitName
+from curation.records import Cat, SplitName
 from curation.release import harness_files
 from curation.released.contents import SPLITS, Contents, published
 from curation.stats.metrics import comparisons, results

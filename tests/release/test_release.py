@@ -12,8 +12,9 @@ from pyarrow import parquet
 
 from curation.catsets.stereoset import read_cats
 from curation.files import read_json, read_records
+from curation.kinds import KINDS
 from curation.reasons import REASONS
-from curation.records import KINDS, Cat, Rejection, SplitName
+from curation.records import Cat, Rejection, SplitName
 from curation.release.anonymous import anonymize
 from curation.release.texts.card import card
 from curation.released.contents import HUB_SPLITS, SPLITS, DataFile, parquet_path

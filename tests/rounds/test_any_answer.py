@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from curation.files import dump_line
-from curation.records import Label, RoundKind, Shown, Task
+from curation.kinds import RoundKindName
+from curation.records import Label, Shown, Task
 from curation.rounds import items as item_stage
 from curation.rounds.answers import interpret as reading
 from curation.rounds.answers.archive import Sent, deliver
@@ -29,7 +30,7 @@ RULES = Rules(("profession",), {("profession", "baker"): "term-1"}, label_second
 ITEM = {name: cell for name, cell in answers.ITEM.items() if name != "kind"}
 MARK = answers.LABEL
 REVIEW = {"task_id": "t-r", "annotator": "v", "decision": "keep"}
-KINDS: dict[str, RoundKind] = {"forms": "validation", "label_studio": "review"}
+KINDS: dict[str, RoundKindName] = {"forms": "validation", "label_studio": "review"}
 TASKS = {
     "t-v": Task(
         id="t-v", term="term-1", domain="profession", target="baker", item="i1", wanted=1,

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.records import GOLDS, VALUES, Gold, Value
+from curation.kinds import GOLDS, Gold
+from curation.records import VALUES, Value
 from curation.rounds.planning import sample
 from curation.rounds.progress import further
 from curation.text.rules import Outcome, Votes, decide

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from curation.files import shipped
 from curation.formats import table_words
-from curation.records import FLAGS, GOLDS, ROUND_KINDS, RoundKind, Shown, Task
+from curation.kinds import GOLDS, ROUND_KINDS, RoundKindName
+from curation.records import FLAGS, Shown, Task
 from curation.rounds.answers.forms import FIELDS
 from curation.rounds.platforms import pages
 from support.expected import fails
@@ -56,7 +57,7 @@ def marked() -> dict[str, dict[str, Any]]:
     return marks | {"page": {"direction": "ltr", "read_by": "me"}}
 
 
-def controls(kind: RoundKind, texts: pages.Texts) -> dict[str, ET.Element]:
+def controls(kind: RoundKindName, texts: pages.Texts) -> dict[str, ET.Element]:
     root = ET.fromstring(pages.config(kind, texts))
     return {e.attrib["name"]: e for e in root.iter() if "toName" in e.attrib}
 
@@ -234,7 +235,7 @@ def test_the_consent_can_be_kept_as_it_was_read() -> None:
 
 
 @pytest.mark.parametrize("kind", ROUND_KINDS)
-def test_a_forms_controls_are_the_fields_of_its_answers(kind: RoundKind) -> None:
+def test_a_forms_controls_are_the_fields_of_its_answers(kind: RoundKindName) -> None:
     said = pages.texts("en", None)
     there = controls(kind, said)
     assert list(there) == [*FIELDS[kind], "consent"]  # in the order in which it asks
@@ -264,7 +265,7 @@ def test_a_forms_choices_are_the_values_of_its_answers() -> None:
 
 
 @pytest.mark.parametrize("kind", ROUND_KINDS)
-def test_every_word_of_a_form_comes_from_the_texts(kind: RoundKind, tmp_path: Path) -> None:
+def test_every_word_of_a_form_comes_from_the_texts(kind: RoundKindName, tmp_path: Path) -> None:
     root = ET.fromstring(
         pages.config(kind, pages.texts("en", pages.read_own("en", own(tmp_path, toml(marked())))))
     )
@@ -303,7 +304,7 @@ def test_every_text_of_the_pages_is_used() -> None:
 
 
 @pytest.mark.parametrize("kind", ROUND_KINDS)
-def test_a_form_calls_nothing_from_outside_and_uses_no_key_twice(kind: RoundKind) -> None:
+def test_a_form_calls_nothing_from_outside_and_uses_no_key_twice(kind: RoundKindName) -> None:
     form, texts = pages.config(kind, ENGLISH_TEXTS), ENGLISH_TEXTS
     assert not re.search(r"https?:|//|@import|url\(", form)
     assert not re.search(r"https?:|src=|href=", pages.instruction(kind, texts))

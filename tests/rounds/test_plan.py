@@ -5,7 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.records import GOLDS, KINDS, Association, Item, Kind, Task, Term
+from curation.kinds import GOLDS, KINDS, Kind
+from curation.records import Association, Item, Task, Term
 from curation.rounds.answers.people import sealed
 from curation.rounds.planning import review_tasks, validation_tasks, writing_tasks
 

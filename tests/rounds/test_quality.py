@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from curation.records import GOLDS, FieldTyping, Typing
+from curation.kinds import GOLDS
+from curation.records import FieldTyping, Typing
 from curation.rounds.quality import (
     PersonQuality,
     dawid_skene,

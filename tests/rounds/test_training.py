@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from curation.files import shipped
-from curation.records import GOLDS, KINDS, ROUND_KINDS, RoundKind
+from curation.kinds import GOLDS, KINDS, ROUND_KINDS, RoundKindName
 from curation.rounds.platforms.pages import COLUMNS, DECISIONS, TrainingExample, read_training
 from support.expected import fails
 
@@ -91,7 +91,7 @@ def test_a_campaigns_own_set_replaces_the_shipped_one(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_line_is_named_with_a_fix(tmp_path: Path, line: str, says: str, fixes: str) -> None:
-    kind: RoundKind = "review"
+    kind: RoundKindName = "review"
     with fails("training.csv", says, fix=fixes):
         read_training(own(tmp_path, line), "en", kind)
 

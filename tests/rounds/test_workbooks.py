@@ -14,7 +14,8 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from curation.formats.rows import read_rows
 from curation.formats.table_words import key, round_words, shipped_texts
-from curation.records import FLAGS, ROUND_KINDS, RoundKind, Shown, Task
+from curation.kinds import ROUND_KINDS, RoundKindName
+from curation.records import FLAGS, Shown, Task
 from curation.rounds.answers.forms import ACTIONS, FIELDS
 from curation.rounds.answers.rows import columns_of, file_row
 from curation.rounds.platforms import pages
@@ -48,7 +49,7 @@ def texts_of(language: str) -> pages.Texts:
     return pages.texts(language, own)
 
 
-def task(n: int, kind: RoundKind) -> Task:
+def task(n: int, kind: RoundKindName) -> Task:
     shown = tuple(Shown(id=f"s{k}", text=f"Text {n}, {k}.", association=f"a{k}") for k in (1, 2, 3))
     return Task(
         id=f"t-{n}", term="term-1", domain="profession", target="baker", wanted=5, context="Hm.",
@@ -56,7 +57,7 @@ def task(n: int, kind: RoundKind) -> Task:
     )  # fmt: skip
 
 
-def rows_of(kind: RoundKind, texts: pages.Texts, **how: Any) -> list[Row]:
+def rows_of(kind: RoundKindName, texts: pages.Texts, **how: Any) -> list[Row]:
     offers = {1: [("term-2", "potter, or $5"), ("term-3", "=1+1")], 2: [("term-4", "fiddler")]}
     about: dict[str, Any] = {"texts": texts, "info": "bakes"}
     return [
@@ -66,7 +67,7 @@ def rows_of(kind: RoundKind, texts: pages.Texts, **how: Any) -> list[Row]:
 
 
 @cache
-def made(kind: RoundKind, language: str, *, who: str = "") -> tuple[list[Column], bytes]:
+def made(kind: RoundKindName, language: str, *, who: str = "") -> tuple[list[Column], bytes]:
     texts = texts_of(language)
     chosen = columns(kind, texts, consent=VERSION, personal=bool(who))
     return chosen, round_workbook(kind, texts, chosen, rows_of(kind, texts, annotator=who))
@@ -118,7 +119,7 @@ def words_of(texts: pages.Texts, column: Column, language: str, line: int) -> li
 
 
 @BOTH
-def test_answer_cells_are_empty_free_and_have_lists(language: str, kind: RoundKind) -> None:
+def test_answer_cells_are_empty_free_and_have_lists(language: str, kind: RoundKindName) -> None:
     chosen, content = made(kind, language)
     texts, book = texts_of(language), opened(content)
     table, guide, hidden = book.worksheets
@@ -150,7 +151,7 @@ def test_answer_cells_are_empty_free_and_have_lists(language: str, kind: RoundKi
 
 
 @BOTH
-def test_the_columns_to_fill_are_those_that_are_read(language: str, kind: RoundKind) -> None:
+def test_the_columns_to_fill_are_those_that_are_read(language: str, kind: RoundKindName) -> None:
     """No column looks like one to fill in and is not, and none is missing."""
     chosen, content = made(kind, language)
     texts = texts_of(language)
@@ -183,7 +184,9 @@ def test_the_columns_to_fill_are_those_that_are_read(language: str, kind: RoundK
 
 
 @BOTH
-def test_the_instructions_name_every_column_with_its_values(language: str, kind: RoundKind) -> None:
+def test_the_instructions_name_every_column_with_its_values(
+    language: str, kind: RoundKindName
+) -> None:
     chosen, content = made(kind, language)
     texts, guide = texts_of(language), opened(content).worksheets[1]
     lines = [tuple(str(c.value or "") for c in line) for line in guide.iter_rows()]
@@ -294,7 +297,7 @@ def test_a_term_that_is_offered_twice_is_shown_with_its_id() -> None:
 
 
 @pytest.mark.parametrize("kind", ROUND_KINDS)
-def test_tables_for_programs_have_canonical_names(kind: RoundKind) -> None:
+def test_tables_for_programs_have_canonical_names(kind: RoundKindName) -> None:
     texts = texts_of("ja")
     chosen = columns(kind, texts, consent="", personal=False, plain=True)
     assert all(column.heading == column.name for column in chosen)

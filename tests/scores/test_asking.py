@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from curation.records import Kind
+from curation.kinds import Kind
 from curation.scores.asking import VARIANTS, questions
 from curation.text.item_form import BLANK, _fold, attribute, fill_all
 from support import cats

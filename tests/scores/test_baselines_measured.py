@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from curation.records import KINDS, Cat
+from curation.kinds import KINDS
+from curation.records import Cat
 from curation.scores.results import beyond_chance, expected_baselines, measured_baselines
 from curation.stats.artefacts import Artefact, Scores
 from support.boards import cat

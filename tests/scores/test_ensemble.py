@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curation.records import Cat, Kind
+from curation.kinds import Kind
+from curation.records import Cat
 from curation.scores import ensemble
 from curation.scores.ensemble import about, apply, choose, fit, folder, scored_since, stacked
 from curation.scores.runs import Run

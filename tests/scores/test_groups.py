@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from curation.kinds import KINDS
 from curation.models.rules import PROFILES, rules_name
-from curation.records import KINDS, Cat
+from curation.records import Cat
 from curation.scores.groups import Group, groups, mark_heads, member_runs, profiles_in, single
 from curation.scores.runs import Run
 from support.boards import CATS, S, run

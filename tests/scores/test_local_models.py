@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from curation.kinds import KINDS
 from curation.models.chat import ChatSpec, read_prompts
 from curation.models.scoring import ModelSpec
-from curation.records import KINDS, Cat
+from curation.records import Cat
 from curation.scores.answer_report import Limits
 from curation.scores.running import AskedCats, ask_cats, job, results_by_split, score_cats
 from support import chat_models as models

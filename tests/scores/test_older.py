@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from curation.records import KINDS, Cat
+from curation.kinds import KINDS
+from curation.records import Cat
 from curation.scores.boards import common, missing_cats
 from curation.scores.run_folder import again, cats_digest
 from curation.scores.runs import Run

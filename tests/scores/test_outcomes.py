@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.files import dump_json, dump_line
-from curation.records import GOLDS, PAIRS, Comparison
+from curation.kinds import GOLDS
+from curation.records import PAIRS, Comparison
 from curation.scores import runs as module
 from curation.scores.asking import cat_digest, questions
 from curation.scores.boards import (

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from curation.files import shipped
+from curation.kinds import KINDS, Kind
 from curation.models.rules import PROFILES
-from curation.records import KINDS, Cat, Kind
+from curation.records import Cat
 from curation.scores import published
 from curation.scores.groups import mark_heads
 from curation.scores.published import beside, by_split, choose, printed_name, tables, targets

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from curation.files import read_records
-from curation.records import KINDS, Score
+from curation.kinds import KINDS
+from curation.records import Score
 from curation.scores.asking import questions
 from curation.scores.boards import board
 from curation.scores.results import read_runs

@@ -13,7 +13,7 @@ import pytest
 
 from curation.catsets.stereoset import of_tier
 from curation.files import dump_json
-from curation.records import KINDS
+from curation.kinds import KINDS
 from curation.scores import tables as module
 from curation.scores.boards import board
 from curation.scores.compare import compare_group, run_results

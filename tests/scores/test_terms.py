@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from curation.catsets.stereoset import read_entries
-from curation.records import GOLDS
+from curation.kinds import GOLDS
 from curation.scores import terms as module
 from curation.scores.compare import run_results
 from curation.scores.terms import Agreement, by_term, domain_and_target, model_terms

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curation.records import KINDS, Cat
+from curation.kinds import KINDS
+from curation.records import Cat
 from curation.scores.answer_report import Limits, choice_report
 from curation.scores.answers import by_cat, group_differences, questions_table, uneven_groups
 from curation.scores.flags import answer_flags

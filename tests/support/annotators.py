@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from curation.records import GOLDS
+from curation.kinds import GOLDS
 
 PEOPLE, VOTES = 200, 5
 CLEAR, UNCLEAR, SKILL = 3.5, 1.3, 1.1

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+from curation.kinds import Kind
 from curation.models.chat_reading import NoAnswer, Reading
-from curation.records import PAIRS, Cat, Kind, Pair
+from curation.records import PAIRS, Cat, Pair
 from curation.scores.asking import Asked
 from support import boards
 

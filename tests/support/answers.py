@@ -6,7 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from curation.records import Event, RoundKind, Task
+from curation.kinds import RoundKindName
+from curation.records import Event, Task
 from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import NO_TASKS, interpret
 from curation.rounds.answers.parsed import ParsedAnswer
@@ -41,7 +42,7 @@ def say(
     *,
     round: str = "main",
     tasks: Mapping[str, Task] = NO_TASKS,
-    kind: RoundKind | None = None,
+    kind: RoundKindName | None = None,
 ) -> Said:
     """Answers of a round, parsed; without a source they are rows of a table or published items."""
     found = []
@@ -61,7 +62,7 @@ def archived(
     *,
     round: str = "main",
     tasks: Mapping[str, Task] = NO_TASKS,
-    kind: RoundKind | None = None,
+    kind: RoundKindName | None = None,
 ) -> Said:
     """The same, after these deliveries to an archive."""
     with tempfile.TemporaryDirectory() as folder:

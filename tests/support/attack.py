@@ -9,7 +9,7 @@ from typing import Any
 
 from wordfreq import top_n_list
 
-from curation.records import GOLDS, KINDS
+from curation.kinds import GOLDS, KINDS
 from support.builds import trusted
 from support.labelled import Desk
 from support.scored import put

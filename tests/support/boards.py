@@ -1,6 +1,7 @@
 """Four CATs on three terms, and runs that say which association they like best."""
 
-from curation.records import GOLDS, Cat, CatAssociation, Kind
+from curation.kinds import GOLDS, Kind
+from curation.records import Cat, CatAssociation
 from curation.scores.boards import Board, board
 from curation.scores.runs import Run
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from curation.campaign import settings as chosen
 from curation.campaign.store import create_campaign
-from curation.records import GOLDS
+from curation.kinds import GOLDS
 
 ARABIC = {
     "name": "أمثلة",

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
-from curation.records import GOLDS
+from curation.kinds import GOLDS
 from support.desk import MEANT, read_csv
 
 WORDS = (  # stereotype, anti-stereotype, and a word that makes no sense of a person

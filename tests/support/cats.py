@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from curation.records import GOLDS, Cat, CatAssociation, Gold, Kind
+from curation.kinds import GOLDS, Gold, Kind
+from curation.records import Cat, CatAssociation
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset"
 

@@ -17,9 +17,10 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch.nn.functional import cross_entropy
 
+from curation.kinds import KINDS, Kind
 from curation.models.chat import Prompt, Prompts, read_prompts
 from curation.models.tiny import one_thread
-from curation.records import KINDS, Cat, Kind
+from curation.records import Cat
 from support.cats import cat
 from support.models import MAKERS
 

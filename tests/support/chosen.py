@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from curation.files import dump_json, dump_line
+from curation.kinds import GOLDS
 from curation.models.rules import PROFILES
-from curation.records import GOLDS, PAIRS, Cat, Comparison, Rejection
+from curation.records import PAIRS, Cat, Comparison, Rejection
 from curation.scores.asking import cat_digest
 from curation.scores.boards import comparisons
 from curation.scores.run_folder import scored_cats

@@ -18,7 +18,8 @@ from curation.campaign.settings import Hide, new_settings
 from curation.campaign.store import Campaign, create_campaign
 from curation.catsets.stereoset import read_cats
 from curation.files import dump_json, dump_line
-from curation.records import GOLDS, KINDS, Cat, Score
+from curation.kinds import GOLDS, KINDS
+from curation.records import Cat, Score
 from curation.released.commitments import HiddenGold, assign
 from curation.released.contents import PublishedCat, PublishedOption
 

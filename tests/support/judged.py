@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from curation.records import Cat, Criterion, Kind
+from curation.kinds import Kind
+from curation.records import Cat, Criterion
 from curation.trust.protocol.cases import DatasetInput, RuleGroup, Scored
 from support.cats import cat
 

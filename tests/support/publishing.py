@@ -12,7 +12,7 @@ from typing import Any
 from curation.campaign import settings as chosen
 from curation.campaign.store import create_campaign
 from curation.checks.codes import PITFALLS
-from curation.records import GOLDS, KINDS
+from curation.kinds import GOLDS, KINDS
 
 DOMAINS = ("profession", "gender")
 ADJECTIVES = (

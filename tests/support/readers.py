@@ -18,13 +18,14 @@ from curation.formats.predictions import read_predictions, scores_of
 from curation.formats.rows import as_json, read_rows
 from curation.formats.table_words import key, round_words
 from curation.formats.word_vectors import read_vectors
+from curation.kinds import ROUND_KINDS
 from curation.measures.counting import read_counts
 from curation.measures.steps import read_cache
 from curation.models.chat import read_prompts
 from curation.models.echoes import read_echoes
 from curation.models.train.corpus import read_corpus
 from curation.models.train.reviews import read_reviews
-from curation.records import ROUND_KINDS, Reply, Task
+from curation.records import Reply, Task
 from curation.release.texts import questions as statement_file
 from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import interpret

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from curation.catsets.stereoset import FileSettings
-from curation.records import GOLDS, KINDS, Annotation, Term
+from curation.kinds import GOLDS, KINDS
+from curation.records import Annotation, Term
 from curation.release import build
 from curation.released import contents as public
 from curation.released import facts as told

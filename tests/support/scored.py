@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from curation.campaign.store import Campaign
 from curation.cli import app
 from curation.files import CurationError, dump_line
+from curation.kinds import GOLDS, KINDS
 from curation.models.rules import PROFILES
-from curation.records import GOLDS, KINDS, Cat, CatAssociation, Score
+from curation.records import Cat, CatAssociation, Score
 
 Of = Callable[[Cat, str], float]
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from curation.kinds import Kind
 from curation.models.chat import ChatSpec, Turns
 from curation.models.scoring import ModelSpec
-from curation.records import Cat, Kind
+from curation.records import Cat
 from support import cats
 
 ENGLISH = Path(__file__).parents[2] / "data" / "prompts" / "en.toml"

@@ -5,7 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from curation.records import GOLDS, Association, Gold, Item, Label, Value
+from curation.kinds import GOLDS, Gold
+from curation.records import Association, Item, Label, Value
 
 VALUES: dict[str, Value] = {
     "s": "stereotype", "a": "anti-stereotype", "u": "unrelated", "r": "related",

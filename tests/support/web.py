@@ -10,7 +10,8 @@ from typing import Any
 
 import requests
 
-from curation.records import ROUND_KINDS, RoundKind, Shown, Task
+from curation.kinds import ROUND_KINDS, RoundKindName
+from curation.records import Shown, Task
 from curation.rounds.answers.people import pseudonyms
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.web import server
@@ -22,7 +23,7 @@ from support.label_studio import free_port
 STUDY = {"institution": "the Academy", "ethics": "board 7", "contact": "study@example.org"}
 TERMS = ("librarian", "baker", "florist", "plumber", "tailor", "roofer")
 TEXTS = ("She hardly ever speaks.", "She sang until dawn.", "Copper turns green in the rain.")
-WRITTEN: dict[RoundKind, dict[str, str]] = {
+WRITTEN: dict[RoundKindName, dict[str, str]] = {
     "intrasentence": {
         "stereotype": "quiet",
         "anti_stereotype": "boisterous",
@@ -56,7 +57,7 @@ def texts(**changes: str) -> dict[str, Any]:
     return pages.texts("en", None, study=STUDY | changes)
 
 
-def plan(kind: RoundKind, **changes: Any) -> Plan:
+def plan(kind: RoundKindName, **changes: Any) -> Plan:
     """A plan of a round that is called after its kind."""
     said = changes.pop("texts", None) or texts()
     consent = pages.consent_version(said)
@@ -176,7 +177,9 @@ class Someone:
         return self.post(path, **({"seconds": "12"} | own | fields | changes))
 
 
-def every_round(store: Store, change: Callable[[RoundKind], dict[str, Any]] = lambda _: {}) -> None:
+def every_round(
+    store: Store, change: Callable[[RoundKindName], dict[str, Any]] = lambda _: {}
+) -> None:
     """Open a round of each kind."""
     for kind in ROUND_KINDS:
         put(store, plan(kind, **change(kind)))

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.formats.table_words import read_label
-from curation.records import GOLDS, VALUES, Gold, Value
+from curation.kinds import GOLDS, Gold
+from curation.records import VALUES, Value
 from curation.text.rules import Votes, decide, spelling_key, tier
 
 Labels = tuple[Value, ...]

@@ -11,7 +11,8 @@ from curation.campaign.settings import TrustSettings
 from curation.campaign.source import campaign_source, gold_source
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import read_json
-from curation.records import KINDS, VALUES, Bias
+from curation.kinds import KINDS
+from curation.records import VALUES, Bias
 from curation.trust.dataset import dataset_input, measure_values
 from curation.trust.protocol.table import dataset_criteria
 from curation.trust.runs.files import TrustRun

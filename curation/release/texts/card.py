@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from curation.records import KINDS
+from curation.kinds import KINDS
 from curation.release.texts.questions import BY_KEY, HUB_ID, SECTIONS
 from curation.release.texts.render import markdown
 from curation.released.contents import SPLITS, DataFile, configs

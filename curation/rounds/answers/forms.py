@@ -17,17 +17,8 @@ import orjson
 from pydantic import ValidationError
 
 from curation.formats.table_words import OTHER, Words, canonical_words, read_label, shipped_words
-from curation.records import (
-    FLAGS,
-    GOLD_COLUMNS,
-    KINDS,
-    Event,
-    FieldTyping,
-    FlagName,
-    Kind,
-    RoundKind,
-    Task,
-)
+from curation.kinds import GOLD_COLUMNS, KINDS, Kind, RoundKindName
+from curation.records import FLAGS, Event, FieldTyping, FlagName, Task
 from curation.rounds.answers import rows
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
@@ -61,7 +52,7 @@ from curation.text.rules import same_text, stable_id
 from curation.text.times import read_time
 
 LABELS = ("label_1", "label_2", "label_3")
-FIELDS: dict[RoundKind, tuple[str, ...]] = {
+FIELDS: dict[RoundKindName, tuple[str, ...]] = {
     "review": ("decision", "merge_into", "merge_into_other", "reasons", "rename"),
     "intrasentence": (*GOLD_COLUMNS, "template"),
     "intersentence": ("context", *GOLD_COLUMNS),
@@ -70,7 +61,7 @@ FIELDS: dict[RoundKind, tuple[str, ...]] = {
 }
 """The fields of each kind of form. All forms also have ``consent``."""
 
-NEEDED: dict[RoundKind, tuple[str, ...]] = {
+NEEDED: dict[RoundKindName, tuple[str, ...]] = {
     "review": ("decision",),
     "intrasentence": ("template", *GOLD_COLUMNS),
     "intersentence": ("context", *GOLD_COLUMNS),
@@ -128,7 +119,7 @@ class _Answer(NamedTuple):
     order: tuple[int, ...] = (1, 2, 3)
 
 
-def is_untouched(row: Mapping[str, Any], kind: RoundKind) -> bool:
+def is_untouched(row: Mapping[str, Any], kind: RoundKindName) -> bool:
     """Whether nobody has written anything into a row, given by column.
 
     >>> is_untouched({"task_id": "t-1", "context": "It rains.", "label_1": ""}, "validation")
@@ -138,7 +129,7 @@ def is_untouched(row: Mapping[str, Any], kind: RoundKind) -> bool:
     return not any(text_of(row, name) for name in names)
 
 
-def used_columns(kind: RoundKind) -> set[str]:
+def used_columns(kind: RoundKindName) -> set[str]:
     """The columns of a table that are read as answers to tasks of a round of this kind."""
     return {*FIELDS[kind], *_OTHERS, "task_id", "annotator", "answer_id", "date_order", AS_SENT}
 
@@ -189,7 +180,7 @@ def _annotation(payload: Mapping[str, Any]) -> _Answer:
     return _Answer(row, number, bool(annotation.get("was_cancelled")), foreign)
 
 
-def typing_of(counts: object, texts: Mapping[str, Any], kind: RoundKind) -> dict[str, Any]:
+def typing_of(counts: object, texts: Mapping[str, Any], kind: RoundKindName) -> dict[str, Any]:
     """How the texts of an answer came about, as data of ``records.FieldTyping`` by field.
 
     What is not usable is left out.
@@ -236,7 +227,7 @@ def read(
     round: str,
     where: str,
     tasks: Mapping[str, Task],
-    kind: RoundKind | None,
+    kind: RoundKindName | None,
     words: Words | None = None,
 ) -> Iterator[ParsedAnswer]:
     """Parse an answer: an item, labels, a review or a refusal, and consent.
@@ -482,7 +473,7 @@ _NO_CELL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffd-\uffff]")
 _OTHERS = ("consent", "seconds", *_TIMES)
 
 
-def digest(row: Mapping[str, Any], kind: RoundKind, words: Words | None = None) -> str:
+def digest(row: Mapping[str, Any], kind: RoundKindName, words: Words | None = None) -> str:
     """A digest of what a person can change in a row: the form's fields, consent, and times.
 
     Spaces, the language of a word, and the form of numbers and times make no difference.
@@ -502,7 +493,7 @@ def digest(row: Mapping[str, Any], kind: RoundKind, words: Words | None = None) 
     return hashlib.sha256("\x1f".join(cells).encode()).hexdigest()[:16]
 
 
-def is_unchanged(row: Mapping[str, Any], kind: RoundKind, words: Words | None = None) -> bool:
+def is_unchanged(row: Mapping[str, Any], kind: RoundKindName, words: Words | None = None) -> bool:
     """Whether a row, by column, is of a sheet of refused answers and has the answer as it was."""
     before = str(row.get(AS_SENT) or "").strip()
     return bool(before) and before == digest(row, kind, words)

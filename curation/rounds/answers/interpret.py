@@ -9,7 +9,8 @@ import orjson
 
 from curation.catsets.entries import how_to_declare, undeclared_gap
 from curation.formats.table_words import Words, read_label
-from curation.records import Event, RoundKind, Task, Value
+from curation.kinds import RoundKindName
+from curation.records import Event, Task, Value
 from curation.rounds.answers import forms, rows
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
@@ -191,7 +192,7 @@ def interpret(
     round: str,
     where: str,
     tasks: Mapping[str, Task] = NO_TASKS,
-    kind: RoundKind | None = None,
+    kind: RoundKindName | None = None,
     words: Words | None = None,
 ) -> Iterator[ParsedAnswer]:
     """Parse one archived answer; an erased answer yields nothing.
@@ -219,7 +220,7 @@ def _parts(
     round: str,
     where: str,
     tasks: Mapping[str, Task],
-    kind: RoundKind | None,
+    kind: RoundKindName | None,
     words: Words | None,
 ) -> Iterator[ParsedAnswer]:
     if event.source == "answers":

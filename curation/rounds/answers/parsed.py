@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from curation.formats.table_words import read_label
-from curation.records import FlagName, Gold, Kind, Task, Value
+from curation.kinds import Gold, Kind
+from curation.records import FlagName, Task, Value
 
 LONGEST_ID = 200
 NTH = "\x1f"

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from curation.catsets.entries import gap_in
 from curation.formats.table_words import NO, YES, Words, key, shipped_words
 from curation.formats.toml_files import shipped_table
-from curation.records import GOLD_COLUMNS, KINDS, Event
+from curation.kinds import GOLD_COLUMNS, KINDS
+from curation.records import Event
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
     LONGEST_ID,

@@ -10,7 +10,7 @@ from typing import Any
 from curation.files import CurationError
 from curation.formats.table_words import Words, read_label
 from curation.formats.tables import list_columns
-from curation.records import RoundKind
+from curation.kinds import RoundKindName
 from curation.rounds.answers import forms, rows
 from curation.text.times import ORDERS, Order, order_of, spreadsheet_day
 from curation.text.wording import some
@@ -107,7 +107,7 @@ def _refuse_raters(
 
 def check_answers(
     table: Sequence[Mapping[str, Any]],
-    kind: RoundKind,
+    kind: RoundKindName,
     where: str,
     words: Words | None = None,
     cells: Mapping[str, str] = NO_CELLS,
@@ -150,7 +150,7 @@ def check_answers(
 def unused_columns(
     table: Sequence[Mapping[str, Any]],
     where: str,
-    kind: RoundKind | None = None,
+    kind: RoundKindName | None = None,
     words: Words | None = None,
     cells: Mapping[str, str] = NO_CELLS,
 ) -> str:
@@ -183,7 +183,7 @@ def unused_columns(
     return f"{where}: columns that are not used: {list_columns(unused)}{near}"
 
 
-def filled_in(row: Mapping[str, Any], kind: RoundKind) -> set[str]:
+def filled_in(row: Mapping[str, Any], kind: RoundKindName) -> set[str]:
     """The columns with an answer in a row, given by column."""
     names = (*forms.FIELDS[kind], *rows.unread(row))
     return {name for name in names if rows.text_of(row, name)}
@@ -192,7 +192,7 @@ def filled_in(row: Mapping[str, Any], kind: RoundKind) -> set[str]:
 def check_tasks(
     table: Sequence[Row],
     read: Callable[[Mapping[str, Any]], Row],
-    kind: RoundKind,
+    kind: RoundKindName,
     *,
     where: str,
     numbers: Sequence[int] = (),

@@ -12,7 +12,8 @@ from curation.campaign.settings import describe_people
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import CurationError
 from curation.formats.tables import csv_text
-from curation.records import GOLDS, Fields, Round
+from curation.kinds import GOLDS
+from curation.records import Fields, Round
 from curation.rounds import running
 from curation.rounds import status as round_status
 from curation.rounds.commands.importing import show_refused

@@ -10,14 +10,15 @@ from pydantic import TypeAdapter, ValidationError
 from curation.campaign.settings import RoundName, Settings, caps_of
 from curation.campaign.store import Campaign
 from curation.files import CurationError, dump_json, writing
-from curation.records import KINDS, ROUND_KINDS, PlatformName, Round, RoundKind, Task
+from curation.kinds import KINDS, ROUND_KINDS, ROUNDS, RoundKindName
+from curation.records import PlatformName, Round, Task
 from curation.rounds.answers import people
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.interpret import person_of
 from curation.rounds.platforms import texts
 from curation.rounds.platforms.interface import Platform
 from curation.rounds.platforms.pages import TrainingExample
-from curation.text.rules import WORK, Caps, stable_id
+from curation.text.rules import Caps, stable_id
 from curation.work.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class _Access(NamedTuple):
         return self.campaign.settings
 
     def caps(self) -> Caps:
-        return caps_of(self.campaign.settings.rounds, WORK[self.round.kind])
+        return caps_of(self.campaign.settings.rounds, ROUNDS[self.round.kind].work)
 
     def earlier(self, *, without: str = "") -> dict[str, list[str]]:
         from curation.checks.content import gist
@@ -198,7 +199,7 @@ def platform_name(name: str) -> PlatformName:
     raise CurationError(f"no platform {name!r}", f"platforms: {', '.join(PLATFORMS)}")
 
 
-def round_kind(name: str) -> RoundKind:
+def round_kind(name: str) -> RoundKindName:
     """A kind of round, checked.
 
     Raises:
@@ -229,7 +230,7 @@ def server_address(platform: PlatformName, url: str) -> str:
     return address
 
 
-def counts_typing(campaign: Campaign, kind: RoundKind, platform: PlatformName) -> bool:
+def counts_typing(campaign: Campaign, kind: RoundKindName, platform: PlatformName) -> bool:
     """Whether a new round counts how texts come about: writing on our own pages, if it is on."""
     return campaign.settings.rounds.typing_counts and kind in KINDS and platform == DEFAULT
 

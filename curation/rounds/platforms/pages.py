@@ -33,9 +33,9 @@ from curation.formats.table_words import (
 from curation.formats.table_words import Sections as Texts
 from curation.formats.tables import list_columns, read_csv, restore_cell
 from curation.formats.toml_files import read_toml
-from curation.records import GOLDS, KINDS, ROUND_KINDS, RoundKind, Task
+from curation.kinds import GOLDS, KINDS, ROUND_KINDS, ROUNDS, RoundKindName
+from curation.records import Task
 from curation.text.item_form import BLANK, filler, show_blank
-from curation.text.rules import WORK
 from curation.text.wording import some
 
 NAMED = 20  # keys that an error names
@@ -323,7 +323,7 @@ def consent_version(texts: Texts) -> str:
 # --- forms and instructions -----------------------------------------------------------------
 
 
-def config(kind: RoundKind, texts: Texts) -> str:
+def config(kind: RoundKindName, texts: Texts) -> str:
     """Label Studio's labeling config of a round, with all texts filled in."""
     folder = shipped("annotation_configs", "label_studio")
     lines = [
@@ -370,12 +370,12 @@ def apart(text: str) -> str:
     return text.replace("$", "$\u2060")
 
 
-def content_warning(kind: RoundKind, texts: Texts) -> str:
+def content_warning(kind: RoundKindName, texts: Texts) -> str:
     """What people are warned of; who writes neutral texts reads stereotypes, and writes none."""
-    return str(texts["content_warning"]["label" if kind == "neutral" else WORK[kind]])
+    return str(texts["content_warning"]["label" if kind == "neutral" else ROUNDS[kind].work])
 
 
-def instruction(kind: RoundKind, texts: Texts) -> str:
+def instruction(kind: RoundKindName, texts: Texts) -> str:
     """The instructions that people read first, as plain HTML: the task, its rules, consent."""
     warning = content_warning(kind, texts)
     consent = texts["consent"]
@@ -385,7 +385,7 @@ def instruction(kind: RoundKind, texts: Texts) -> str:
 
 
 def page(
-    kind: RoundKind,
+    kind: RoundKindName,
     texts: Texts,
     *,
     language: str,
@@ -408,7 +408,7 @@ def page(
     )
 
 
-def preview(kind: RoundKind, texts: Texts, *, language: str) -> str:
+def preview(kind: RoundKindName, texts: Texts, *, language: str) -> str:
     """The instructions for the team, and below them every text of forms and pages by its key."""
     own = {*ROUND_KINDS} - {kind}
     names = [name for name in texts if name not in own and name not in ("page", STUDY)]
@@ -423,7 +423,7 @@ def preview(kind: RoundKind, texts: Texts, *, language: str) -> str:
     return f'{start}{head}<table border="1">\n{"".join(rows)}</table>\n</html>{end}'
 
 
-def plain_parts(kind: RoundKind, texts: Texts) -> list[tuple[str, list[str]]]:
+def plain_parts(kind: RoundKindName, texts: Texts) -> list[tuple[str, list[str]]]:
     """The instructions without marks: headings, and the lines under each; consent is the last."""
     consent = texts["consent"]
     (_, intro), *others = parts(kind, texts)
@@ -465,12 +465,12 @@ def _columns(texts: Texts, columns: Sequence[Sequence[str]], *, fill: bool) -> s
     )
 
 
-def _panel(kind: RoundKind, texts: Texts) -> Iterator[tuple[str, str]]:
+def _panel(kind: RoundKindName, texts: Texts) -> Iterator[tuple[str, str]]:
     for heading, lines in parts(kind, texts):
         yield heading, "\n".join(f"- {line}" for line in lines) if heading else "\n\n".join(lines)
 
 
-def parts(kind: RoundKind, texts: Texts) -> list[tuple[str, list[str]]]:
+def parts(kind: RoundKindName, texts: Texts) -> list[tuple[str, list[str]]]:
     """An instruction's headings, and the lines under each; the first has no heading."""
     own, heads = texts[kind], texts["instruction"]
     shared = texts["writing"]["rules"] if kind in KINDS else []
@@ -509,7 +509,7 @@ def _html(heading: str, lines: Sequence[str]) -> str:
 
 def task_data(
     task: Task,
-    kind: RoundKind,
+    kind: RoundKindName,
     *,
     texts: Texts,
     info: str = "",
@@ -573,11 +573,11 @@ class TrainingExample(NamedTuple):
 
 def values_of(kind: str) -> tuple[str, ...]:
     """The answers to an example for a kind of round; an empty kind is validation."""
-    work = WORK[kind] if kind in ROUND_KINDS else "label"
+    work = ROUNDS[kind].work if kind in ROUND_KINDS else "label"
     return {"review": DECISIONS, "write": KEEPS_RULES}.get(work, GOLDS)
 
 
-def read_training(own: Path, language: str, kind: RoundKind) -> tuple[TrainingExample, ...]:
+def read_training(own: Path, language: str, kind: RoundKindName) -> tuple[TrainingExample, ...]:
     """The examples for a kind of round, in the order of their file.
 
     Args:

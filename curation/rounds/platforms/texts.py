@@ -23,7 +23,8 @@ from curation.formats.table_words import (
     shipped_words,
 )
 from curation.formats.toml_files import comment, read_toml, toml_value
-from curation.records import KINDS, ROUND_KINDS, Round, RoundKind, Task
+from curation.kinds import KINDS, ROUND_KINDS, RoundKindName
+from curation.records import Round, Task
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.pages import (
     TrainingExample,
@@ -97,7 +98,7 @@ def read_words(campaign: Campaign, name: str) -> Words:
     return shipped_words() if texts is None else round_words(texts)
 
 
-def training(campaign: Campaign, kind: RoundKind) -> tuple[TrainingExample, ...]:
+def training(campaign: Campaign, kind: RoundKindName) -> tuple[TrainingExample, ...]:
     """The examples that people try before their tasks; empty if there are none.
 
     Raises:

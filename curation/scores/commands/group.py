@@ -10,7 +10,8 @@ from typer.core import TyperCommand
 
 from curation.campaign.source import gold_source, open_source
 from curation.files import CurationError
-from curation.records import Fields, Kind, SplitName
+from curation.kinds import Kind
+from curation.records import Fields, SplitName
 from curation.scores.commands import models
 from curation.scores.flags import marked
 from curation.terminal import console

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from curation.records import KINDS, Fields
+from curation.kinds import KINDS
+from curation.records import Fields
 from curation.scores import tables
 from curation.scores.answer_report import answers_row
 from curation.scores.answers import differs

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.records import GOLDS, KINDS, Bias, Cat, CriterionName, Evidence, Status, Subject
+from curation.kinds import GOLDS, KINDS
+from curation.records import Bias, Cat, CriterionName, Evidence, Status, Subject
 from curation.stats.agreement import Counts
 from curation.stats.artefacts import MIRRORED, Artefact
 from curation.stats.intervals import FEW, mean_interval
@@ -336,12 +337,12 @@ class DatasetInput:
 
     @cached_property
     def kinds_there(self) -> list[str]:
-        """The kinds that there are, in the order of ``records.KINDS``."""
+        """The kinds that there are, in the order of ``kinds.KINDS``."""
         return [kind for kind in KINDS if (self.kinds == kind).any()]
 
     @cached_property
     def golds(self) -> NDArray[np.int64]:
-        """The gold label of each association as a code in ``records.GOLDS``, shape (CATs, 3)."""
+        """The gold label of each association as a code in ``kinds.GOLDS``, shape (CATs, 3)."""
         return np.array(
             [[GOLDS.index(a.gold) for a in cat.associations] for cat in self.cats], np.int64
         ).reshape(-1, 3)

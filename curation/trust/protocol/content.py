@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from curation.campaign.settings import TrustSettings
-from curation.records import GOLDS, Status
+from curation.kinds import GOLDS
+from curation.records import Status
 from curation.stats.artefacts import MIRRORED
 from curation.stats.metrics import icat, judge
 from curation.stats.tests import (

@@ -15,7 +15,8 @@ from typing import Any, Literal
 import numpy as np
 
 from curation.campaign.settings import TrustSettings
-from curation.records import GOLDS, Bias, Status
+from curation.kinds import GOLDS
+from curation.records import Bias, Status
 from curation.stats.artefacts import length
 from curation.stats.intervals import Floats, t_quantile
 from curation.stats.tests import holm

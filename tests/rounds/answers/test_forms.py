@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from curation.records import Answer, Event, Label, Review, RoundKind, Shown, Task
+from curation.kinds import WORKS, RoundKindName
+from curation.records import Answer, Event, Label, Review, Shown, Task
 from curation.rounds.answers import people
 from curation.rounds.answers.forms import is_untouched
 from curation.rounds.answers.interpret import interpret, named, person_of
@@ -19,7 +20,7 @@ from curation.rounds.answers.parsed import Given, ParsedAnswer, Refused, Reviewe
 from curation.rounds.answers.rows import file_row
 from curation.rounds.fold import Folded, fold
 from curation.rounds.gate import Rules, lines
-from curation.text.rules import WORK, Caps
+from curation.text.rules import Caps
 from support import answers
 from support.answers import TERMS, Row, Said, Source, archived, codes, cut
 
@@ -29,7 +30,7 @@ ANNA, BEN, WRITER = (f"{name}@example.invalid" for name in ("anna", "ben", "writ
 WORDS = {"template": "The baker is BLANK.", **answers.WORDS, "consent": "1"}
 LABELS = {"label_1": "stereotype", "label_2": "anti-stereotype", "label_3": "unrelated"}
 MARKS = {**LABELS, "consent": "1"}
-WRITING: RoundKind = "intrasentence"
+WRITING: RoundKindName = "intrasentence"
 
 
 def at(second: int) -> str:
@@ -72,7 +73,7 @@ def gone(id: int, *, task: str = "t1", person: str = ANNA, seen: int = 50) -> Ro
     return {"task": task, "person": person, "deleted": id, "seen_at": ours(seen)}
 
 
-def plan(kind: RoundKind, **changes: Any) -> dict[str, Task]:
+def plan(kind: RoundKindName, **changes: Any) -> dict[str, Task]:
     """Two tasks about the baker, one about the nurse."""
     found = {}
     for name, term in (("t1", BAKER), ("t2", BAKER), ("t3", NURSE)):
@@ -88,7 +89,7 @@ WRITE = plan(WRITING)
 def say(
     payloads: Iterable[Row],
     tasks: dict[str, Task] = WRITE,
-    kind: RoundKind | None = WRITING,
+    kind: RoundKindName | None = WRITING,
     *,
     source: Source = "label_studio",
     round: str = "main",
@@ -594,7 +595,7 @@ def outcome(result: Folded) -> tuple[Any, ...]:
     return (*result[:5], refused, result.answers)
 
 
-KNOBS = {"label_seconds": 3, "write_seconds": 3, "caps": dict.fromkeys(WORK.values(), Caps(2, 2))}
+KNOBS = {"label_seconds": 3, "write_seconds": 3, "caps": dict.fromkeys(WORKS, Caps(2, 2))}
 
 
 def counts_add_up(said: Said, result: Folded) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from curation.formats.table_words import languages, read_shipped, round_words, shipped_words
-from curation.records import Item, RoundKind, Task
+from curation.kinds import RoundKindName
+from curation.records import Item, Task
 from curation.rounds.answers import people
 from curation.rounds.answers.interpret import interpret, named
 from curation.rounds.answers.rows import file_row
@@ -34,7 +35,7 @@ def task(target: str) -> Task:
     return Task(id="t1", term=term, domain="profession", target=target, wanted=1)
 
 
-def answer(context: str, words: tuple[str, ...], kind: RoundKind = "intrasentence") -> Row:
+def answer(context: str, words: tuple[str, ...], kind: RoundKindName = "intrasentence") -> Row:
     names = ("stereotype", "anti_stereotype", "unrelated")
     place = "template" if kind == "intrasentence" else "context"
     fields = {place: context, **dict(zip(names, words, strict=True))}
@@ -126,7 +127,7 @@ def read(
     language: str,
     context: str,
     words: tuple[str, ...],
-    kind: RoundKind = "intrasentence",
+    kind: RoundKindName = "intrasentence",
     from_: Source = "forms",
 ) -> Folded:
     target, tasks = GAPS[language][0], {"t1": task(GAPS[language][0])}

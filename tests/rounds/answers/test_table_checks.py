@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from curation.records import RoundKind
+from curation.kinds import RoundKindName
 from curation.rounds.answers.rows import file_row, understood
 from curation.rounds.answers.table_checks import (
     check_answers,
@@ -50,7 +50,7 @@ def test_names_of_the_columns_with_labels(names: tuple[str, ...]) -> None:
     ],
 )
 def test_a_table_without_answers_is_an_error(
-    kind: RoundKind, names: tuple[str, ...], expected: str
+    kind: RoundKindName, names: tuple[str, ...], expected: str
 ) -> None:
     says = (f"no column with answers to a round of {kind}", expected)
     says += (f"it has task_id, annotator, {', '.join(names)}",)

@@ -9,7 +9,8 @@ from curation.campaign.manifest import read_manifest
 from curation.campaign.store import Campaign
 from curation.catsets.stereoset import dataset
 from curation.files import dump_json, read_records
-from curation.records import GOLDS, Item, Pitfall, Rejection
+from curation.kinds import GOLDS
+from curation.records import Item, Pitfall, Rejection
 from support.cats import cat
 from support.commands import refused, run, set_to, told, well
 

@@ -4,8 +4,8 @@ import json
 import re
 from pathlib import Path
 
+from curation.kinds import KINDS
 from curation.models.rules import PROFILES, rules_name
-from curation.records import KINDS
 from support.scored import (
     CATS,
     chance,

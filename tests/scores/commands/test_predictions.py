@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from curation.files import CurationError, read_records
-from curation.records import KINDS, Cat
+from curation.kinds import KINDS
+from curation.records import Cat
 from support.scored import (
     CATS,
     Told,

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from curation.campaign.settings import TrustSettings
-from curation.records import CRITERIA, GOLDS, Cat, Criterion, Status
+from curation.kinds import GOLDS
+from curation.records import CRITERIA, Cat, Criterion, Status
 from curation.stats.agreement import shuffled
 from curation.stats.artefacts import Artefact, artefacts
 from curation.stats.metrics import icat

@@ -21,7 +21,8 @@ from filelock import FileLock
 from platformdirs import user_data_path
 
 from curation.files import CurationError, open_plain, read_bytes, read_json, shipped, writing
-from curation.records import Round, RoundKind
+from curation.kinds import RoundKindName
+from curation.records import Round
 from curation.text.wording import hide_secrets
 
 if TYPE_CHECKING:
@@ -45,18 +46,18 @@ def server_folder(campaign_id: str, role: str) -> Path:
     return servers_home() / campaign_id / role
 
 
-def role_of(kind: RoundKind) -> str:
+def role_of(kind: RoundKindName) -> str:
     """The role whose server a kind of round runs on."""
     return "validators" if kind == "validation" else "writers"
 
 
-def own_address(campaign_id: str, kind: RoundKind) -> str:
+def own_address(campaign_id: str, kind: RoundKindName) -> str:
     """Where the campaign's own server for a kind of round was last started; empty if never."""
     path = server_folder(campaign_id, role_of(kind)) / "address"
     return read_bytes(path).decode("utf-8", "replace").strip() if path.exists() else ""
 
 
-def own_key(campaign_id: str, kind: RoundKind) -> str:
+def own_key(campaign_id: str, kind: RoundKindName) -> str:
     """The owner's key of the campaign's own server for a kind of round; empty if there is none."""
     owner = server_folder(campaign_id, role_of(kind)) / "owner.json"
     return read_owner(owner)["key"] if owner.exists() else ""

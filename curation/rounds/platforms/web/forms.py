@@ -21,7 +21,8 @@ from curation.checks import content, lexical, surface
 from curation.checks.lists import Lists, lists
 from curation.checks.surface import Finding, ItemTexts
 from curation.formats.table_words import OTHER
-from curation.records import FLAGS, GOLD_COLUMNS, GOLDS, KINDS, Kind, RoundKind
+from curation.kinds import GOLD_COLUMNS, GOLDS, KINDS, ROUNDS, Kind, RoundKindName
+from curation.records import FLAGS
 from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED, neutral_flaw
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import whole_sentence
@@ -30,7 +31,7 @@ from curation.rounds.platforms.pages import BETWEEN, KEEPS_RULES, values_of
 from curation.rounds.platforms.web.rounds import Plan, WebTask
 from curation.rounds.platforms.web.store import Past, Store
 from curation.text.item_form import BLANK, fill, flaws, read_blank
-from curation.text.rules import WORK, nfc, same_text
+from curation.text.rules import nfc, same_text
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.interface import ItemFacts, Overview
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 REASONS = ("unknown", "not_a_group", "insult", "too_general", "wrong_word", "other_reason")
 SKIPS = ("none", "upset", "unknown", "unclear", "other")
-SECONDS: dict[RoundKind, int] = {
+SECONDS: dict[RoundKindName, int] = {
     "review": 30,
     "intrasentence": 150,
     "intersentence": 210,
@@ -118,7 +119,7 @@ class Problem(NamedTuple):
 # --- what a browser sent ------------------------------------------------------------------------
 
 
-def read(kind: RoundKind, form: Form) -> dict[str, Any]:
+def read(kind: RoundKindName, form: Form) -> dict[str, Any]:
     """The fields of an answer, by canonical names and with canonical values; texts as typed.
 
     What does not belong to the answer is left out: a value that the form does not offer, or the
@@ -401,7 +402,7 @@ def training_view(
         asks: the page asks; else it shows what most people say.
     """
     kind, web = plan.kind, plan.texts["web"]
-    writes = WORK[kind] == "write"
+    writes = ROUNDS[kind].work == "write"
     texts = plan.texts["review" if kind == "review" else "validation"]
     shown = {value: web[f"training_{value}"] for value in KEEPS_RULES} if writes else texts
     names = {value: shown[value.replace("-", "_")] for value in values_of(kind)}

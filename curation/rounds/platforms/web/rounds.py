@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from curation.files import CurationError
-from curation.records import RoundKind
+from curation.kinds import RoundKindName
 from curation.rounds.platforms.web.database import Database, digest_of
 
 ANSWERED, SKIPPED, ENDED = -2.0, -1.0, 0.0
@@ -60,7 +60,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    kind: RoundKind
+    kind: RoundKindName
     language: str
     texts: dict[str, dict[str, Any]]
     consent: str

@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from curation.records import KINDS
+from curation.kinds import KINDS
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.web import forms
 from curation.rounds.platforms.web.database import NoSpaceError

@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from curation.records import Kind
+from curation.kinds import Kind
 from curation.rounds.platforms.web.database import digest_of
 from curation.rounds.platforms.web.rounds import ANSWERED, SKIPPED, Plan, Rounds, WebTask
 from curation.text.times import timestamp

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from curation.files import read_records
-from curation.records import GOLDS, Decision, Item, Label, Rejection, Task
+from curation.kinds import GOLDS
+from curation.records import Decision, Item, Label, Rejection, Task
 from support.commands import set_to
 from support.desk import STUDY, Desk
 from support.label_studio import Form, browser_of, invite_link, labels, project_of

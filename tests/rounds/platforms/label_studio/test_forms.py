@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from curation.records import GOLDS, ROUND_KINDS, RoundKind, Shown, Task
+from curation.kinds import GOLDS, ROUND_KINDS, RoundKindName
+from curation.records import Shown, Task
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.label_studio.client import LabelStudio
 from support.label_studio import FIELD, INSTRUCTIONS, SUBMIT, Form, browser_of, invite_link
@@ -18,7 +19,7 @@ STUDY = {"institution": "the Academy", "ethics": "board 7", "contact": "a@b.exam
 TEXTS = pages.texts("en", None, study=STUDY, pay=("$1", "USD"))
 MEANT = {"stereotype": "quiet", "anti_stereotype": "boisterous", "unrelated": "rectangular"}
 SENTENCE = "The librarian is BLANK, they say: $5."
-WRITTEN: dict[RoundKind, dict[str, str]] = {  # in the order of the form
+WRITTEN: dict[RoundKindName, dict[str, str]] = {  # in the order of the form
     "intrasentence": {**MEANT, "template": SENTENCE},
     "intersentence": {"context": SENTENCE, **MEANT},
     "neutral": {"neutral": "She left at $5."},
@@ -26,7 +27,7 @@ WRITTEN: dict[RoundKind, dict[str, str]] = {  # in the order of the form
 CONSENT = {"consent": [pages.consent_version(TEXTS)]}
 
 
-def task(kind: RoundKind) -> dict[str, Any]:
+def task(kind: RoundKindName) -> dict[str, Any]:
     shown = tuple(Shown(id=f"s{n}", text=f"It is text {n}.", association=f"a{n}") for n in "123")
     one = Task(
         id=f"task of {kind}", term="t-1", domain="profession", target="librarian", wanted=1,
@@ -88,7 +89,7 @@ def opened(
     made: list[OpenForm] = []
 
     def open_form(
-        kind: RoundKind, *, texts: pages.Texts = TEXTS, width: int = 1280, read: bool = True
+        kind: RoundKindName, *, texts: pages.Texts = TEXTS, width: int = 1280, read: bool = True
     ) -> OpenForm:
         project = ls.make_project(
             f"{worker_id} {request.node.name}"[:50],
@@ -120,7 +121,7 @@ def said(section: str, key: str) -> str:
     return str(TEXTS[section][key])
 
 
-FIRST: dict[RoundKind, str] = {
+FIRST: dict[RoundKindName, str] = {
     "review": said("review", "question_required"),
     "intrasentence": said("intrasentence", "stereotype_required"),
     "intersentence": said("intersentence", "context_required"),
@@ -130,14 +131,16 @@ FIRST: dict[RoundKind, str] = {
 
 
 @pytest.mark.parametrize("kind", ROUND_KINDS)
-def test_an_empty_answer_is_refused(kind: RoundKind, opened: Callable[..., OpenForm]) -> None:
+def test_an_empty_answer_is_refused(kind: RoundKindName, opened: Callable[..., OpenForm]) -> None:
     form = opened(kind)
     assert form.refused() == FIRST[kind]
     assert form.stored() == []
 
 
 @pytest.mark.parametrize("kind", WRITTEN)
-def test_what_a_writer_wrote_is_stored(kind: RoundKind, opened: Callable[..., OpenForm]) -> None:
+def test_what_a_writer_wrote_is_stored(
+    kind: RoundKindName, opened: Callable[..., OpenForm]
+) -> None:
     form = opened(kind)
     *first, last = WRITTEN[kind]
     form.write(*(WRITTEN[kind][name] for name in first), "")
@@ -283,7 +286,7 @@ def test_a_review_drops(opened: Callable[..., OpenForm]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["validation", "intersentence"])
-def test_a_form_fits_a_telephone(kind: RoundKind, opened: Callable[..., OpenForm]) -> None:
+def test_a_form_fits_a_telephone(kind: RoundKindName, opened: Callable[..., OpenForm]) -> None:
     form = opened(kind, width=420, read=False)
     for place in (".lsf-modal-ls__content", ".cur"):
         box = form.page.locator(place).bounding_box()

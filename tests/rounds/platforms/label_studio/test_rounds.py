@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from curation.files import read_records
-from curation.records import GOLDS, Item, Rejection, Task
+from curation.kinds import GOLDS
+from curation.records import Item, Rejection, Task
 from curation.rounds.platforms.label_studio.client import LabelStudio
 from support.answers import written
 from support.desk import STUDY, Desk, write_csv

@@ -15,7 +15,8 @@ import requests
 from curation.across import serving
 from curation.campaign.store import open_campaign
 from curation.files import CurationError
-from curation.records import GOLDS, Item
+from curation.kinds import GOLDS
+from curation.records import Item
 from curation.rounds.platforms.interface import Overview, Progress, RoundFigures
 from curation.rounds.platforms.web import arrivals
 from curation.rounds.platforms.web.arrivals import Claim

@@ -14,13 +14,12 @@ from markupsafe import escape
 
 from curation.checks.surface import Finding
 from curation.files import CurationError
-from curation.records import KINDS
+from curation.kinds import KINDS, ROUNDS
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.pages import read_training
 from curation.rounds.platforms.web import database, forms, server
 from curation.rounds.platforms.web import store as store_module
 from curation.rounds.platforms.web.rounds import Example, WebTask
-from curation.text.rules import WORK
 from support import web
 from support.web import Site, Someone, plan, put
 
@@ -220,7 +219,7 @@ def test_the_rules_with_an_example_of_each_label_come_before_the_training(
     if kind == "validation":
         assert all(forms.marked(line) in rules[0] for line in texts[kind]["labels"])
     # Writers judge what is written by the rules of writing, with the words of their own form.
-    writes = WORK[kind] == "write"
+    writes = ROUNDS[kind].work == "write"
     assert ('value="good"' in page) == writes
     assert (said("training_lead_write").split("[")[0] in page) == writes
     if kind in KINDS:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from msgspec.structs import replace
 
-from curation.records import RoundKind
+from curation.kinds import RoundKindName
 from curation.rounds.answers import people
 from curation.rounds.platforms.web import database
 from curation.rounds.platforms.web import store as module
@@ -29,7 +29,7 @@ from curation.rounds.platforms.web.store import Given, Person, Standing, Store
 from support.expected import fails
 
 
-def a_plan(name: str = "v", kind: RoundKind = "validation", **changes: Any) -> Plan:
+def a_plan(name: str = "v", kind: RoundKindName = "validation", **changes: Any) -> Plan:
     return Plan(name=name, kind=kind, language="en", texts={}, consent="1-a", seed=1, **changes)
 
 

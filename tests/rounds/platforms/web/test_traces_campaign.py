@@ -10,7 +10,8 @@ import pytest
 from curation.campaign.private import PRIVATE
 from curation.campaign.store import open_campaign
 from curation.files import read_json
-from curation.records import KINDS, ROUND_KINDS, Answer, FieldTyping, InstructionChecks, Typing
+from curation.kinds import KINDS, ROUND_KINDS
+from curation.records import Answer, FieldTyping, InstructionChecks, Typing
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.opening import counts_typing
 from curation.rounds.platforms.web import checks
