@@ -11,6 +11,7 @@ from curation.campaign.store import Campaign
 from curation.checks.codes import PITFALLS
 from curation.decisions.steps import about_published_golds, about_suspects
 from curation.files import CurationError, read_json
+from curation.kinds import ROUNDS
 from curation.records import Fields, Item, StepRun
 from curation.release import versions
 from curation.rounds import status as round_status
@@ -463,8 +464,8 @@ def _next_of_campaign(
         return before_answers(campaign, measures, current=current, terms_kept=kept)
     if fixes := [step.fix for step in steps.values() if step.fix]:
         return fixes[0]
-    kinds = {round.name: round.kind for round in campaign.rounds}
-    if {kinds.get(name) for name in campaign.round_names()} == {"review"}:
+    works = {round.name: ROUNDS[round.kind].work for round in campaign.rounds}
+    if {works.get(name) for name in campaign.round_names()} == {"review"}:
         selected = steps["select"].state == UP_TO_DATE
         first = "" if selected else "curation terms select, then "
         return f"{first}{round_status.WRITING}"

@@ -8,7 +8,7 @@ from curation.campaign.counted import votes_of
 from curation.campaign.step import run_steps
 from curation.campaign.store import Campaign
 from curation.files import CurationError
-from curation.kinds import GOLD_COLUMNS
+from curation.kinds import GOLD_COLUMNS, VALIDATION
 from curation.pipeline import made_steps, recompute
 from curation.records import Association, Correction, Fields, Item
 from curation.release import versions
@@ -225,7 +225,7 @@ def _ask_again(campaign: Campaign, id: str, reporter: Reporter) -> list[str]:
     item = next(each for each in items if each.id == id)
     lacks = max(campaign.settings.decisions.of - sum(v) for v in votes_of(campaign, items)[id])
     for round in campaign.rounds:
-        if round.kind != "validation" or round.state != "open" or lacks < 1:
+        if round.kind != VALIDATION.name or round.state != "open" or lacks < 1:
             continue
         status = read_status(campaign, round)
         mine = [task.id for task in status.tasks if task.item == id]
@@ -248,7 +248,7 @@ def _ask_again(campaign: Campaign, id: str, reporter: Reporter) -> list[str]:
         except CurationError as error:
             reporter.warn(
                 f"{round.name}: the server does not have the new words yet: {error.what}; to put "
-                f"them there: curation rounds open validation --name {round.name}"
+                f"them there: curation rounds open {round.kind} --name {round.name}"
             )
         names.append(round.name)
     return names

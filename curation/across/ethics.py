@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from curation.campaign.settings import PeopleSettings, caps_of, describe_people
 from curation.campaign.store import Campaign
-from curation.kinds import KINDS, ROUNDS, RoundKindName
+from curation.kinds import NEUTRAL, ROUNDS, RoundKind, RoundKindName
 from curation.records import Requirements, Round
 from curation.release.statement import read_statement
 from curation.release.versions import version_names
@@ -18,7 +18,7 @@ from curation.rounds.platforms.opening import counts_typing, platform_name, roun
 from curation.rounds.platforms.texts import new_texts, shown_texts, training
 from curation.text.rules import grouped
 
-USUAL: tuple[RoundKindName, ...] = ("review", *KINDS, "validation")
+USUAL = tuple(name for name, kind in ROUNDS.items() if kind is not NEUTRAL)
 """The kinds of rounds that every campaign has."""
 
 
@@ -94,7 +94,7 @@ def ethics_sheet(
 
     rounds = {round.kind: round for round in campaign.rounds}
     chosen = dict.fromkeys(map(round_kind, kinds or (*USUAL, *rounds)))
-    works = [_work(campaign, kind, rounds.get(kind), platform) for kind in chosen]
+    works = [_work(campaign, kind, rounds.get(kind.name), platform) for kind in chosen]
     asked: list[str] = []
     text = markdown(
         "ethics.md",
@@ -120,25 +120,25 @@ def ethics_sheet(
     return Sheet(text, asked)
 
 
-def _work(campaign: Campaign, kind: RoundKindName, round: Round | None, platform: str) -> Work:
+def _work(campaign: Campaign, kind: RoundKind, round: Round | None, platform: str) -> Work:
     """What people do in the last round of a kind, or in a new one."""
-    settings, work = campaign.settings.rounds, ROUNDS[kind].work
+    settings, name = campaign.settings.rounds, kind.name
     if round:
         place, pay, people = round.platform, round.pay, round.people
         texts = shown_texts(campaign, round)
     else:
-        place, pay = platform_name(platform), float(getattr(settings, f"pay_{work}"))
-        people = campaign.settings.people.get(kind, PeopleSettings())
-        counts = counts_typing(campaign, kind, place)
+        place, pay = platform_name(platform), float(getattr(settings, f"pay_{kind.work}"))
+        people = campaign.settings.people.get(name, PeopleSettings())
+        counts = counts_typing(campaign, name, place)
         texts = new_texts(campaign, pay, typing=counts)
-    seconds, basis = pace(campaign, kind)
-    cap = caps_of(settings, work).person
+    seconds, basis = pace(campaign, name)
+    cap = caps_of(settings, kind.work).person
     return Work(
-        kind=kind,
+        kind=name,
         round=round.name if round else "",
         platform=place,
         texts=texts,
-        shown=pages.plain_parts(kind, texts)[:-1],
+        shown=pages.plain_parts(name, texts)[:-1],
         unread=pages.unread(campaign.settings.campaign.language, texts),
         people=people,
         required=describe_people(people.model_copy(update={"people": 0})),
@@ -148,6 +148,6 @@ def _work(campaign: Campaign, kind: RoundKindName, round: Round | None, platform
         wage=pay * 3600 / seconds,
         cap=cap,
         minutes=-(-cap * int(seconds) // 60),
-        typing=counts_typing(campaign, kind, place) and pages.says_typing(texts),
-        trained=bool(settings.training_pass and training(campaign, kind)),
+        typing=counts_typing(campaign, name, place) and pages.says_typing(texts),
+        trained=bool(settings.training_pass and training(campaign, name)),
     )

@@ -14,6 +14,7 @@ from curation.campaign.store import SETTINGS, Campaign, open_campaign
 from curation.decisions.steps import find_items, leave_out
 from curation.files import CurationError, read_text, writing
 from curation.formats.tables import csv_text, read_csv
+from curation.kinds import ROUNDS
 from curation.rounds.answers import people
 from curation.rounds.platforms.interface import ItemFacts, Overview
 from curation.rounds.sheets import read_people
@@ -150,7 +151,7 @@ def _before(
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
     out, met, known = people.out(campaign.standing), _met(campaign), _known(store)
     plans = map(store.plan, rounds)
-    labels = any(plan is not None and plan.kind == "validation" for plan in plans)
+    labels = any(plan is not None and ROUNDS[plan.kind].work == "label" for plan in plans)
     before = {}
     for name in names:
         here = [known[name].pseudonym] if name in known else []

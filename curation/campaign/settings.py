@@ -279,6 +279,11 @@ def caps_of(settings: RoundSettings, work: Work) -> Caps:
     return Caps(getattr(settings, f"per_person_{work}"), getattr(settings, f"per_term_{work}"))
 
 
+def least_seconds(settings: RoundSettings, work: Work) -> float:
+    """The least seconds that an answer of such work takes; 0 if there is no limit."""
+    return {"write": settings.write_seconds, "label": settings.label_seconds}.get(work, 0.0)
+
+
 class PeopleSettings(Requirements):
     """Who may take part in a round of one kind. No requirement is checked here."""
 

@@ -270,7 +270,7 @@ def _pilots(campaign: Campaign, named: Sequence[str], reporter: Reporter) -> lis
     if rounds:
         fold_answers(campaign, reporter=reporter)
     answered -= campaign.neutral_rounds.keys()
-    return [each for each in rounds if each.name in answered and each.kind != "review"]
+    return [each for each in rounds if each.name in answered and ROUNDS[each.kind].work != "review"]
 
 
 def _pilot_items(campaign: Campaign, pilots: Sequence[Round]) -> "list[PilotItem]":

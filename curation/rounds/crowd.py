@@ -19,7 +19,7 @@ from curation.campaign.store import Campaign
 from curation.files import CurationError, read_text, shipped, writing
 from curation.formats.tables import csv_text, read_csv
 from curation.formats.toml_files import read_toml
-from curation.kinds import ROUNDS, RoundKindName
+from curation.kinds import REVIEW, ROUNDS, VALIDATION, RoundKindName
 from curation.records import Fields, Round
 from curation.rounds.answers import people
 from curation.rounds.pay import write_pay
@@ -158,7 +158,7 @@ def _minutes(campaign: Campaign, round: Round, tasks: int) -> tuple[int, str]:
     from curation.rounds.platforms.web.forms import SECONDS
 
     seconds, of = pace(campaign, round.kind)
-    example = SECONDS["review"] if round.kind == "review" else SECONDS["validation"] / 3
+    example = SECONDS[REVIEW.name] if round.kind == REVIEW.name else SECONDS[VALIDATION.name] / 3
     trained = campaign.settings.rounds.training_pass and training(campaign, round.kind)
     before = READING + example * len(trained or ())
     return ceil(

@@ -9,16 +9,18 @@ writer meant.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 from curation.campaign.counted import votes_of
-from curation.campaign.settings import DecisionSettings
+from curation.campaign.settings import Settings
 from curation.campaign.step import run_steps
 from curation.campaign.store import Campaign
 from curation.files import CurationError, dump_json, dump_line, shipped, writing
 from curation.formats.table_words import Sections, has_own_headings
-from curation.kinds import ROUNDS, Kind, RoundKindName
+from curation.kinds import NEUTRAL, REVIEW, ROUNDS, VALIDATION, Kind, RoundKind, RoundKindName
 from curation.records import Item, PlatformName, Requirements, Round, Shown, Task, Term
 from curation.rounds import steps
 from curation.rounds.answers import people
@@ -42,19 +44,93 @@ from curation.terms.steps import (
     selection,
     terms_named,
 )
-from curation.text.rules import Votes, decide, stable_id
+from curation.text.rules import decide, stable_id
 from curation.work.reporter import QUIET, Reporter
+
+
+class Scope(NamedTuple):
+    """Which terms or items a round is about; empty means all.
+
+    Attributes:
+        domains: only terms or items of these domains.
+        terms: only these terms (any name, or id), or items on them.
+        of: only items of these rounds.
+    """
+
+    domains: Sequence[str] = ()
+    terms: Sequence[str] = ()
+    of: Sequence[str] = ()
+
+    def fits(self, round: Round) -> bool:
+        """Whether a round was planned with this scope; the order does not matter."""
+        return all(set(getattr(round, name)) == set(of) for name, of in self._asdict().items())
+
+
+class Request(NamedTuple):
+    """A round that is planned.
+
+    Attributes:
+        campaign: the campaign.
+        plan: how rounds of its kind are planned.
+        name: its name.
+        terms: the kept terms that it is about, or whose items it is about.
+        of: the rounds whose items it is about; empty for all.
+        reporter: where warnings and notes go.
+    """
+
+    campaign: Campaign
+    plan: "KindPlan"
+    name: str
+    terms: Sequence[Term]
+    of: Sequence[str]
+    reporter: Reporter
+
+    @property
+    def keyed(self) -> dict[str, Any]:
+        """What the ids and the order of the tasks follow from."""
+        own = self.campaign.settings.campaign
+        sealed = people.sealed(people.read_key(own.id))
+        return {"round": self.name, "seed": own.seed, "sealed": sealed}
+
+
+class Chosen(NamedTuple):
+    """What a round is about.
+
+    Attributes:
+        subjects: terms or items.
+        first: by item id, how many answers are asked for at first; empty for all answers.
+        full: ids of the items that get all answers in any case.
+    """
+
+    subjects: Sequence[Any]
+    first: Mapping[str, int] = MappingProxyType({})
+    full: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class KindPlan:
+    """How rounds of a kind are planned.
+
+    Attributes:
+        kind: the kind of the round.
+        choose: gives what a round is about; raises CurationError if there is nothing.
+        answers: the most answers of a task.
+        make_tasks: makes the tasks.
+    """
+
+    kind: RoundKind
+    choose: Callable[[Request], Chosen]
+    answers: Callable[[Settings], int]
+    make_tasks: Callable[[Request, Chosen], list[Task]]
 
 
 def plan_round(
     campaign: Campaign,
     name: str,
-    kind: RoundKindName,
+    kind: RoundKind,
     platform: PlatformName,
+    scope: Scope,
     *,
-    domains: Sequence[str] = (),
-    terms: Sequence[str] = (),
-    of: Sequence[str] = (),
     reporter: Reporter = QUIET,
 ) -> Round:
     """Plan a round and write it to disk. A round whose state was not written is planned again.
@@ -64,24 +140,22 @@ def plan_round(
         name: the round's name.
         kind: the round's kind.
         platform: where it is to run.
-        domains: only terms or items of these domains; empty for all.
-        terms: only these terms (any name, or id), or items on them; empty for all.
-        of: only items of these rounds; empty for all.
+        scope: which terms or items it is about.
         reporter: where warnings and progress go.
 
     Raises:
         CurationError: an argument is wrong, there is nothing to work on, or a fact that
             annotators must be given is missing.
     """
-    settings = campaign.settings
+    settings, domains = campaign.settings, scope.domains
     unknown = set(domains) - set(settings.domains)
     if unknown:
         raise CurationError(
             f"no domain {min(unknown)!r}", f"domains: {', '.join(settings.domains)}"
         )
     # The form's texts must be complete before anything is written.
-    pay = float(getattr(settings.rounds, f"pay_{ROUNDS[kind].work}"))
-    counts = counts_typing(campaign, kind, platform)
+    pay = float(getattr(settings.rounds, f"pay_{kind.work}"))
+    counts = counts_typing(campaign, kind.name, platform)
     texts = new_texts(campaign, pay, typing=counts)
     _check_study(campaign, pages.missing_facts(texts), reporter)
     _check_pay(campaign, kind, pay, texts["instruction"]["pay"])
@@ -89,49 +163,37 @@ def plan_round(
     warn_of_other(campaign, texts["study"]["licence"], reporter)
     people.make_key(settings.campaign.id)
     has_answers = bool(campaign.round_names())
-    on_items = kind in ("validation", "neutral")
-    run_steps(campaign, steps.answers if on_items and has_answers else select, reporter=reporter)
-    chosen = _terms(campaign, domains, terms)
-    empty = [] if on_items or terms else domains_without_terms(campaign)
+    reads_items = kind.shows_items and has_answers
+    run_steps(campaign, steps.answers if reads_items else select, reporter=reporter)
+    terms = _kept_terms(campaign, domains, scope.terms)
+    empty = [] if kind.shows_items or scope.terms else domains_without_terms(campaign)
     for domain in empty:
         if domain in (domains or settings.domains):
             reporter.warn(no_terms(domain))
-    keyed: dict[str, Any] = {
-        "round": name,
-        "seed": settings.campaign.seed,
-        "sealed": _sealed(campaign),
-    }
-    answers = 1
-    if kind == "review":
-        answers = settings.rounds.reviewers
-        tasks = review_tasks(chosen, among=_terms(campaign, (), ()), reviewers=answers, **keyed)
-    elif kind == "neutral":
-        tasks = _neutral(campaign, name, chosen, of)
-    elif not campaign.neutral_rounds.keys().isdisjoint(of):
-        answers, tasks = _neutral_validation(campaign, name, chosen, of, reporter)
-    elif kind == "validation":
-        answers, tasks = _validation(campaign, name, chosen, of, reporter)
-    else:
-        tasks = writing_tasks(chosen, kind=kind, items=settings.rounds.items, **keyed)
-    if kind != "review":  # a term that people write about keeps its id, whatever happens later
+    plan = KIND_PLANS[kind.name]
+    if kind.work == "label" and not campaign.neutral_rounds.keys().isdisjoint(scope.of):
+        plan = NEUTRAL_VALIDATION
+    request = Request(campaign, plan, name, terms, scope.of, reporter)
+    tasks = plan.make_tasks(request, plan.choose(request))
+    if kind.keeps_terms:
         pairs = iter([(task.domain, task.target) for task in tasks])
         register_terms(campaign, selection(campaign), pairs, known_only=True)
         run_steps(campaign, steps.item_pitfalls if has_answers else select, reporter=reporter)
     round = Round(
         name=name,
-        kind=kind,
+        kind=kind.name,
         platform=platform,
         state="planned",
         seed=settings.campaign.seed,
         labels=settings.rounds.labels,
-        answers=answers,
+        answers=plan.answers(settings),
         consent=pages.consent_version(texts),
         pay=pay,
         domains=tuple(domains),
-        terms=tuple(terms),
-        of=tuple(of),
-        people=Requirements(**dict(settings.people.get(kind, {}))),
-        pilot=kind != "review" and is_pilot(name),
+        terms=tuple(scope.terms),
+        of=tuple(scope.of),
+        people=Requirements(**dict(settings.people.get(kind.name, {}))),
+        pilot=kind.keeps_terms and is_pilot(name),
     )
     if round.pilot and not settings.decisions.pilots:
         reporter.note(
@@ -141,9 +203,9 @@ def plan_round(
     language = settings.campaign.language
     place = open_platform(campaign, round)
     trains = place.can_train and settings.rounds.training_pass > 0
-    if trains and not training(campaign, kind):
+    if trains and not training(campaign, kind.name):
         reporter.warn(
-            f"no training examples for {kind} in «{language}»: write "
+            f"no training examples for {kind.name} in «{language}»: write "
             "2-rounds/training.csv, or people begin without"
         )
     if place.exchanges_tables and not has_own_headings(texts, language):
@@ -155,9 +217,10 @@ def plan_round(
         )
     write_tasks(campaign, name, tasks)
     write_asked(campaign, name, {task.id: task.wanted for task in tasks})
-    with writing(campaign.folder("rounds") / name / "texts.json") as file:
+    folder = campaign.folder("rounds") / name
+    with writing(folder / "texts.json") as file:
         file.write(dump_json(texts))
-    with writing(campaign.folder("rounds") / name / f"consent-{round.consent}.md") as file:
+    with writing(folder / f"consent-{round.consent}.md") as file:
         file.write(pages.consent_text(texts).encode())
     write_round(campaign, round)
     return round
@@ -177,13 +240,11 @@ def _check_study(campaign: Campaign, empty: Sequence[str], reporter: Reporter) -
         reporter.warn(f"{place}: the texts for annotators do not name {', '.join(empty)}")
 
 
-def _check_pay(
-    campaign: Campaign, kind: RoundKindName, pay: float, promised: Sequence[str]
-) -> None:
+def _check_pay(campaign: Campaign, kind: RoundKind, pay: float, promised: Sequence[str]) -> None:
     """Check that the texts of a round without pay do not promise any."""
     if pay or not promised:
         return
-    setting = f"pay_{ROUNDS[kind].work}"
+    setting = f"pay_{kind.work}"
     raise CurationError(
         f"{campaign.relative(own_texts(campaign))}, instruction.pay: says "
         f"{promised[0]!r}, and {setting} is 0",
@@ -203,7 +264,7 @@ def _warn_of_unread(campaign: Campaign, texts: Sections, reporter: Reporter) -> 
         )
 
 
-def _terms(campaign: Campaign, domains: Sequence[str], named: Sequence[str]) -> list[Term]:
+def _kept_terms(campaign: Campaign, domains: Sequence[str], named: Sequence[str]) -> list[Term]:
     """The kept terms to work on: all, or those of these domains, or those that are named."""
     terms = [
         term
@@ -249,112 +310,100 @@ def write_tasks(campaign: Campaign, name: str, tasks: list[Task]) -> None:
 # --- which terms or items -------------------------------------------------------------------------
 
 
-def _sealed(campaign: Campaign) -> Callable[..., str]:
-    return people.sealed(people.read_key(campaign.settings.campaign.id))
+def _choose_terms(request: Request) -> Chosen:
+    return Chosen(request.terms)
 
 
-def _check_of(campaign: Campaign, of: Sequence[str]) -> None:
-    """Check that all named rounds have answers."""
+def _written_items(request: Request) -> list[Item]:
+    """Items on the request's terms, of its rounds; pilots take those of pilots, and no others.
+
+    If no round is named, these are the items of which it is known what their writers meant.
+    """
+    campaign, of = request.campaign, request.of
     if unknown := set(of) - set(campaign.round_names()):
         known = ", ".join(campaign.round_names()) or "none"
         raise CurationError(f"round {min(unknown)!r} has no items", f"rounds with answers: {known}")
+    pilots, ids = left_out_pilots(campaign), {term.id for term in request.terms}
+    pilot = is_pilot(request.name) and not campaign.settings.decisions.pilots
+    return [
+        item
+        for item in (campaign.items if campaign.round_names() else [])
+        if item.term in ids
+        and (item.round in pilots) == pilot
+        and (item.round in of if of else any(a.intent for a in item.associations))
+    ]
 
 
-def _validation(
-    campaign: Campaign, name: str, terms: Sequence[Term], of: Sequence[str], reporter: Reporter
-) -> tuple[int, list[Task]]:
-    """Labels that each item needs, and the tasks of a round of validation.
-
-    It takes items that lack labels and are not in another open round of validation.
-    """
+def _lacking_labels(request: Request) -> Chosen:
+    """Items that lack labels and are in no other open round of validation."""
+    campaign, name = request.campaign, request.name
     settings, decisions = campaign.settings.rounds, campaign.settings.decisions
-    _check_of(campaign, of)
-    items = campaign.items if campaign.round_names() else []
-    votes = votes_of(campaign, items)
-    busy, term_ids = _in_other_rounds(campaign, name), {term.id for term in terms}
-    pilots, pilot = left_out_pilots(campaign), is_pilot(name)
-    apart = not decisions.pilots  # pilots label the items of pilots, and nothing else does
-    if mixed := [round for round in of if apart and (round in pilots) != pilot]:
+    items, busy = _written_items(request), _in_other_rounds(campaign, name)
+    pilots, pilot = left_out_pilots(campaign), is_pilot(name) and not decisions.pilots
+    if mixed := [round for round in request.of if (round in pilots) != pilot]:
         who = f"{name} is a pilot, and {mixed[0]} is not" if pilot else f"{mixed[0]} is a pilot"
         raise CurationError(
             f"{who}: items of pilots do not become CATs, and only pilots label them",
             "begin the names of all rounds of a pilot with «pilot», and no others; or set "
             "pilots = true in [decisions]",
         )
+    votes = votes_of(campaign, campaign.items) if items else {}
+    needed, of = decisions.needed, decisions.of
     chosen = [
         item
         for item in items
-        if item.term in term_ids
-        and not (apart and (item.round in pilots) != pilot)
-        and item.id not in busy
-        and _is_wanted(item, of)
-        and _is_undecided(votes[item.id], decisions)
+        if item.id not in busy
+        and decide(votes[item.id], needed=needed, of=of).reason == "too_few_labels"
     ]
     if not chosen:
-        rounds = campaign.rounds
-        running = [r.name for r in rounds if r.kind == "validation" and r.state != "closed"]
+        kind = request.plan.kind.name
+        running = [r.name for r in campaign.rounds if r.kind == kind and r.state != "closed"]
         raise CurationError(
             "every item has its labels or is in an open round"
             + (f" ({', '.join(running)})" if running else ""),
-            f"open {'a pilot' if pilot and apart else 'a round'} of writing first; use --name "
+            f"open {'a pilot' if pilot else 'a round'} of writing first; use --name "
             "ROUND to open a closed round again",
         )
     if decisions.rounds and name not in decisions.rounds:
-        reporter.warn(
+        request.reporter.warn(
             f"[decisions] rounds does not name {name}: its labels will not count; add it there"
         )
-    ids = [item.id for item in chosen]
-    full = set(ids)
+    ids = {item.id for item in chosen}
+    full = ids
     if settings.labels != "all":
         full = sample(ids, share=settings.sample, seed=campaign.settings.campaign.seed)
-    wanted = {
-        id: max(decisions.of - sum(v) for v in votes[id])
+    first = {
+        id: max(of - sum(v) for v in votes[id])
         if id in full
-        else further(votes[id], needed=decisions.needed, of=decisions.of)
+        else further(votes[id], needed=needed, of=of)
         for id in ids
     }
-    return decisions.of - int(decisions.count_writer), _tasks_on(
-        campaign, name, chosen, wanted, full
-    )
+    return Chosen(chosen, first, full)
 
 
-def _neutral(campaign: Campaign, name: str, terms: Sequence[Term], of: Sequence[str]) -> list[Task]:
-    """The tasks of a neutral round: an item each.
-
-    It takes the items of which it is known what they mean and that were in no neutral round yet.
-    """
-    apart, term_ids = campaign.neutral_rounds, {term.id for term in terms}
-    _check_of(campaign, of)
-    pilots = left_out_pilots(campaign)
-    pilot = is_pilot(name) and not campaign.settings.decisions.pilots
+def _without_neutral(request: Request) -> Chosen:
+    """Items of which it is known what they mean and that were in no neutral round yet."""
+    campaign = request.campaign
     taken = {
         task.item
-        for round, labels in apart.items()
-        if round != name and not labels
+        for round, labels in campaign.neutral_rounds.items()
+        if round != request.name and not labels
         for task in campaign.tasks[round]
     }
-    chosen = [
-        item
-        for item in (campaign.items if campaign.round_names() else [])
-        if item.term in term_ids
-        and item.id not in taken
-        and item.id not in campaign.settings.decisions.leave_out
-        and (item.round in pilots) == pilot
-        and _is_wanted(item, of)
-        and len(sides(item)) == 2
-    ]
+    taken.update(campaign.settings.decisions.leave_out)
+    items = _written_items(request)
+    chosen = [item for item in items if item.id not in taken and len(sides(item)) == 2]
     if not chosen:
         raise CurationError(
             "there is no item to write a neutral association beside",
             "open a round of writing first; each item is in one neutral round only",
         )
-    return _tasks_on(campaign, name, chosen, dict.fromkeys((i.id for i in chosen), 1))
+    return Chosen(chosen)
 
 
-def _neutral_validation(
-    campaign: Campaign, name: str, terms: Sequence[Term], of: Sequence[str], reporter: Reporter
-) -> tuple[int, list[Task]]:
-    """Labels that each neutral association needs, and the tasks of the round that asks for them."""
+def _lacking_neutral_labels(request: Request) -> Chosen:
+    """Neutral associations that lack labels and are in no other open round of validation."""
+    campaign, of = request.campaign, request.of
     apart, labels = campaign.neutral_rounds, campaign.settings.decisions.of
     if others := [round for round in of if apart.get(round, True)]:
         raise CurationError(
@@ -362,62 +411,32 @@ def _neutral_validation(
             "name only neutral rounds with --of, or none of them",
         )
     given = Counter((label.item, label.association) for label in campaign.neutral_labels)
-    busy, term_ids = _in_other_rounds(campaign, name), {term.id for term in terms}
-    wanted, chosen = {}, []
-    for item in campaign.neutral_items:
-        wanted[item.id] = labels - given[item.id, item.associations[-1].id]
-        is_free = item.round in of and item.term in term_ids and item.id not in busy
-        chosen += [item] if is_free and wanted[item.id] > 0 else []
+    busy, ids = _in_other_rounds(campaign, request.name), {term.id for term in request.terms}
+    items = campaign.neutral_items
+    lack = {i.id: labels - given[i.id, i.associations[-1].id] for i in items}
+    chosen = [
+        item
+        for item in items
+        if item.round in of and item.term in ids and item.id not in busy and lack[item.id] > 0
+    ]
     if not chosen:
         raise CurationError(
             "every neutral association has its labels, or is in an open round",
             f"«curation rounds status {of[0]}» shows whether some were written",
         )
-    reporter.note(
-        f"labels of {name} count for no gold label; «curation decisions neutral» reports them"
+    request.reporter.note(
+        f"labels of {request.name} count for no gold label; «curation decisions neutral» reports "
+        "them"
     )
-    return labels, _tasks_on(campaign, name, chosen, wanted)
-
-
-def _tasks_on(
-    campaign: Campaign,
-    name: str,
-    items: Sequence[Item],
-    wanted: Mapping[str, int],
-    full: Collection[str] = (),
-) -> list[Task]:
-    """Tasks that show items; nobody gets one with words of their own."""
-    tasks = validation_tasks(
-        items,
-        campaign.terms,
-        round=name,
-        wanted=wanted,
-        full=full,
-        seed=campaign.settings.campaign.seed,
-        sealed=_sealed(campaign),
-    )
-    wrote = {a.id: item.writer for item in campaign.items for a in item.associations}
-    beside = {item.id: wrote[item.associations[0].id] for item in items}
-    others = ((task, beside[task.item or ""]) for task in tasks)
-    return [
-        t if who == t.barred else t.model_copy(update={"also_barred": who}) for t, who in others
-    ]
-
-
-def _is_wanted(item: Item, of: Sequence[str]) -> bool:
-    """Whether an item is in the named rounds; if none is named, whether its writer said a label."""
-    return item.round in of if of else any(a.intent for a in item.associations)
-
-
-def _is_undecided(votes: Sequence[Votes], decisions: DecisionSettings) -> bool:
-    return decide(votes, needed=decisions.needed, of=decisions.of).reason == "too_few_labels"
+    return Chosen(chosen, lack)
 
 
 def _in_other_rounds(campaign: Campaign, name: str) -> set[str]:
     """Items that another open round of validation asks for with the words that they have now."""
     items = set()
     for round in campaign.rounds:
-        if round.kind == "validation" and round.name != name and round.state != "closed":
+        is_open = round.name != name and round.state != "closed"
+        if ROUNDS[round.kind].work == "label" and is_open:
             status = read_status(campaign, round)
             items |= {t.item for t in status.tasks if t.item and t.id not in status.void}
     return items
@@ -486,7 +505,7 @@ def review_tasks(
         kin = [t.id for t in among if term.family and t.family == term.family and t.id in others]
         tasks.append(
             Task(
-                id=sealed("t", round, "review", term.id),
+                id=sealed("t", round, REVIEW.name, term.id),
                 term=term.id,
                 domain=term.domain,
                 target=term.text,
@@ -520,12 +539,11 @@ def validation_tasks(
     """
     tasks = []
     for item in _shuffled(items, f"{seed}/{round}"):
-        id, term = sealed("t", round, "validation", item.id), terms[item.term]
+        id, term = sealed("t", round, VALIDATION.name, item.id), terms[item.term]
         shown = [
             Shown(id=sealed("a", round, a.id), text=a.sentence, association=a.id)
             for a in item.associations
         ]
-        first, second, third = _shuffled(shown, f"{seed}/{id}")
         tasks.append(
             Task(
                 id=id,
@@ -534,7 +552,7 @@ def validation_tasks(
                 target=term.text,
                 item=item.id,
                 context=item.context,
-                shown=(first, second, third),
+                shown=tuple(_shuffled(shown, f"{seed}/{id}")),
                 wanted=wanted[item.id],
                 full=item.id in full,
                 barred=item.writer,
@@ -560,3 +578,61 @@ def sample(ids: Collection[str], *, share: float, seed: int) -> set[str]:
     """
     drawn = sorted(set(ids), key=lambda item: stable_id("sample", str(seed), item))
     return set(drawn[: max(round(share * len(drawn)), 1)])
+
+
+# --- the kinds ------------------------------------------------------------------------------------
+
+
+def _review(request: Request, chosen: Chosen) -> list[Task]:
+    campaign = request.campaign
+    among, reviewers = _kept_terms(campaign, (), ()), campaign.settings.rounds.reviewers
+    return review_tasks(chosen.subjects, among=among, reviewers=reviewers, **request.keyed)
+
+
+def _write(request: Request, chosen: Chosen) -> list[Task]:
+    kind, items = request.plan.kind.writes, request.campaign.settings.rounds.items
+    assert kind is not None
+    return writing_tasks(chosen.subjects, kind=kind.name, items=items, **request.keyed)
+
+
+def _show_items(request: Request, chosen: Chosen) -> list[Task]:
+    """Tasks that show items; nobody gets one with words of their own."""
+    campaign = request.campaign
+    answers = request.plan.answers(campaign.settings)
+    tasks = validation_tasks(
+        chosen.subjects,
+        campaign.terms,
+        wanted={item.id: chosen.first.get(item.id, answers) for item in chosen.subjects},
+        full=chosen.full,
+        **request.keyed,
+    )
+    wrote = {a.id: item.writer for item in campaign.items for a in item.associations}
+    beside = {item.id: wrote[item.associations[0].id] for item in chosen.subjects}
+    others = ((task, beside[task.item or ""]) for task in tasks)
+    return [
+        t if who == t.barred else t.model_copy(update={"also_barred": who}) for t, who in others
+    ]
+
+
+def _one(settings: Settings) -> int:
+    return 1
+
+
+def _labels_of_others(settings: Settings) -> int:
+    return settings.decisions.of - int(settings.decisions.count_writer)
+
+
+KIND_PLANS: dict[RoundKindName, KindPlan] = {
+    plan.kind.name: plan
+    for plan in (
+        KindPlan(REVIEW, _choose_terms, lambda settings: settings.rounds.reviewers, _review),
+        *(KindPlan(kind, _choose_terms, _one, _write) for kind in ROUNDS.values() if kind.writes),
+        KindPlan(VALIDATION, _lacking_labels, _labels_of_others, _show_items),
+        KindPlan(NEUTRAL, _without_neutral, _one, _show_items),
+    )
+}
+"""How each kind of rounds is planned."""
+NEUTRAL_VALIDATION = KindPlan(
+    VALIDATION, _lacking_neutral_labels, lambda settings: settings.decisions.of, _show_items
+)
+"""How a validation of what people wrote in neutral rounds is planned."""

@@ -20,7 +20,7 @@ from curation.formats.table_words import (
     read_label,
     round_words,
 )
-from curation.kinds import GOLD_COLUMNS
+from curation.kinds import GOLD_COLUMNS, ROUNDS
 from curation.records import Dealing, Label, Rejection, Round
 from curation.rounds.answers import archive, forms, people
 from curation.rounds.answers.forms import FIELDS, LABELS, page_row
@@ -142,7 +142,7 @@ def _answer(
             cells[field] = label if plain else shown["label"].get(label, text)
         elif field == "decision" and (decision := words.read("decision", text)):
             cells[field] = decision if plain else shown["decision"][decision]
-    if round.kind == "intrasentence" and not cells["template"]:
+    if "template" in FIELDS[round.kind] and not cells["template"]:
         cells["template"] = text_of(answer.row, "context")
     return cells
 
@@ -355,7 +355,7 @@ def _complete(campaign: Campaign, status: RoundStatus) -> set[tuple[str, str]]:
     """
     accepted = {(a.task, a.annotator) for a in status.answers if a.code is None}
     path = campaign.folder("rounds") / status.round.name / "labels.jsonl"
-    if status.round.kind != "validation" or not path.exists():
+    if ROUNDS[status.round.kind].work != "label" or not path.exists():
         return accepted
     labelled: dict[tuple[str, str], set[str]] = defaultdict(set)
     for label in read_records(path, Label):

@@ -2,20 +2,20 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from curation.campaign.settings import caps_of
 from curation.campaign.step import current, run_steps
 from curation.campaign.store import Campaign
 from curation.files import CurationError
-from curation.kinds import ROUNDS
+from curation.kinds import ROUNDS, RoundKind
 from curation.records import Pitfall, Round
 from curation.rounds import steps
 from curation.rounds.allocation import least_people
 from curation.rounds.answers.people import who_answered
 from curation.rounds.held import LEDGER, recalls, write_ledger
-from curation.rounds.planning import plan_round
+from curation.rounds.planning import Scope, plan_round
 from curation.rounds.platforms.interface import Published
 from curation.rounds.platforms.opening import (
     DEFAULT,
@@ -126,7 +126,7 @@ def open_round(
         CurationError: an argument is wrong, there is nothing to work on, a fact that
             annotators must be given is missing, or the platform cannot be reached.
     """
-    known = round_kind(kind)
+    round_of = round_kind(kind)
     on = platform_name(platform)
     known_rounds = {each.name: each for each in campaign.rounds}
     if name in known_rounds:
@@ -134,8 +134,8 @@ def open_round(
     address = server_address(on, url)
     check_link(on, common_link=common_link, prolific=prolific)
     taken = {*known_rounds, *campaign.round_names()}
-    is_named, chosen = bool(name), {"domains": domains, "terms": terms, "of": of}
-    begun = None if is_named else _begun(campaign, known, on, address, chosen)
+    is_named, scope = bool(name), Scope(domains, terms, of)
+    begun = None if is_named else _begun(campaign, round_of, on, address, scope)
     if begun:
         reporter.note(
             f"round {begun} is open already with the same tasks, and has no answers; to open "
@@ -151,7 +151,7 @@ def open_round(
                 f"«{command_to_open(round)}» goes on with it; or choose another --name",
             )
         # With its name alone, a round goes on as it was planned.
-        if not is_planned_so(round, chosen) and (any(chosen.values()) or not is_named):
+        if not scope.fits(round) and (any(scope) or not is_named):
             raise CurationError(
                 f"round {name} is planned already, with other terms or items",
                 f"«{command_to_open(round)}» goes on with it; or choose another --name",
@@ -160,9 +160,7 @@ def open_round(
     else:
         if name in taken:
             raise CurationError(f"round {name} has imported answers", "choose another --name")
-        round = plan_round(
-            campaign, name, known, on, domains=domains, terms=terms, of=of, reporter=reporter
-        )
+        round = plan_round(campaign, name, round_of, on, scope, reporter=reporter)
     status = read_status(campaign, round)
     asked = {task: n for task, n in status.asked.items() if task not in status.void}
     _warn_of_caps(campaign, status, reporter=reporter)
@@ -171,7 +169,7 @@ def open_round(
         write_round(campaign, round)
     link = {"common_link": common_link, "prolific": prolific}
     place = open_platform(campaign, round, url=address, **link, reporter=reporter)
-    if common_link and round.kind == "validation":
+    if common_link and round_of.work == "label":
         reporter.warn("one person with two browsers can label an item twice")
     entrance = place.publish(status.tasks, asked)
     round = entrance.round
@@ -185,36 +183,26 @@ def open_round(
 
 
 def _begun(
-    campaign: Campaign, kind: str, platform: str, url: str, chosen: Mapping[str, Sequence[str]]
+    campaign: Campaign, kind: RoundKind, platform: str, url: str, scope: Scope
 ) -> str | None:
     """The open round that the same command has opened, as long as nothing came of it.
 
     A command that was stopped at its very end can so be repeated. A round of validation takes only
     items that are in no open round, so it is never opened twice.
     """
+    if kind.work == "label":
+        return None
     for round in campaign.rounds:
         place = campaign.folder("rounds") / round.name
-        untouched = not (place / "raw").exists() and not (place / "dealt.jsonl").exists()
-        same = (round.kind, round.platform, round.state) == (kind, platform, "open")
-        same = (
-            same
+        if (
+            (round.kind, round.platform, round.state) == (kind.name, platform, "open")
             and url.rstrip("/") in ("", (round.server or "").rstrip("/"))
-            and is_planned_so(round, chosen)
-        )
-        if same and untouched and kind != "validation":
+            and scope.fits(round)
+            and not (place / "raw").exists()
+            and not (place / "dealt.jsonl").exists()
+        ):
             return round.name
     return None
-
-
-def is_planned_so(round: Round, chosen: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a round was planned with these options; their order does not matter.
-
-    Args:
-        round: the round.
-        chosen: its domains, terms and earlier rounds, by the name of the field.
-    """
-    planned = {field: getattr(round, field) for field in chosen}
-    return all(set(planned[field]) == set(values) for field, values in chosen.items())
 
 
 def fresh_name(campaign: Campaign, kind: str, taken: set[str]) -> str:
@@ -409,7 +397,11 @@ def close_round(
     # People finish the task that they have. The first pull has said what there is to say.
     if pulls and any(open_platform(campaign, round).pull()):
         fold_answers(campaign, reporter=reporter)
-    added = apply_reviews(campaign, round, reporter=reporter) if round.kind == "review" else []
+    added = (
+        apply_reviews(campaign, round, reporter=reporter)
+        if ROUNDS[round.kind].work == "review"
+        else []
+    )
     if reach:
         platform.stop()  # on some servers an answer, or a pull, makes its task wait again
     if round.state != "closed":

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from curation.campaign.counted import votes_of
 from curation.campaign.datasets import PLANS
-from curation.campaign.settings import caps_of
+from curation.campaign.settings import caps_of, least_seconds
 from curation.campaign.store import Campaign
 from curation.files import CurationError, dump_json, read_json, writing
-from curation.kinds import ROUNDS
+from curation.kinds import ROUNDS, VALIDATION
 from curation.records import Answer, Round, Task
 from curation.rounds import progress
 from curation.rounds.answers import people
@@ -97,9 +97,8 @@ def read_status(campaign: Campaign, round: Round) -> RoundStatus:
     known = {item.id: item for item in (*items, *campaign.neutral_items)}
     kept = {t.id for t in campaign.terms.values() if t.status == "kept"}
     void = progress.voided(round, tasks, known, kept)
-    votes = {}
-    if round.kind == "validation":
-        votes = votes_of(campaign, items, also=round.name)
+    labels = ROUNDS[round.kind].work == "label"
+    votes = votes_of(campaign, items, also=round.name) if labels else {}
     settings = campaign.settings.decisions
     lack = progress.lacking(
         round, tasks, answers, votes=votes, needed=settings.needed, of=settings.of, void=void
@@ -160,11 +159,8 @@ def to_correct(
     complete: Collection[tuple[str, str]],
 ) -> tuple[dict[str, list[RefusedAnswer]], Counter[str]]:
     """The refused answers of a round that go back, by person; and how many do not, by why."""
-    held, settings, work = (
-        status.held or {},
-        campaign.settings.rounds,
-        ROUNDS[status.round.kind].work,
-    )
+    held, settings = status.held or {}, campaign.settings.rounds
+    work = ROUNDS[status.round.kind].work
     return progress.to_correct(
         refused,
         status.tasks,
@@ -172,7 +168,7 @@ def to_correct(
         complete=complete,
         needed={task: n - held.get(task, 0) for task, n in status.lack.items()},
         caps=caps_of(settings, work),
-        least={"write": settings.write_seconds, "label": settings.label_seconds}.get(work, 0.0),
+        least=least_seconds(settings, work),
         out=people.out(campaign.standing),
     )
 
@@ -262,11 +258,11 @@ def about_waiting(campaign: Campaign, name: str) -> str:
 def about_neutral(campaign: Campaign) -> str:
     """The command that asks for labels on neutral associations, if nobody was asked yet."""
     rounds = campaign.rounds
-    asked = {name for round in rounds if round.kind == "validation" for name in round.of}
+    asked = {name for round in rounds if round.kind == VALIDATION.name for name in round.of}
     written = {item.round for item in campaign.neutral_items} - asked
     names = [round.name for round in rounds if round.name in written and round.state == "closed"]
     of = "".join(f" --of {name}" for name in names)
-    return f"curation rounds open validation{of}" if names else ""
+    return f"curation rounds open {VALIDATION.name}{of}" if names else ""
 
 
 def advice(status: RoundStatus, progress: Progress) -> str:

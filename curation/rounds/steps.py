@@ -39,7 +39,7 @@ from curation.campaign.settings import FIELDS, caps_of
 from curation.campaign.step import Out, run_steps, step, word_packages
 from curation.campaign.store import Campaign
 from curation.files import CurationError, count_lines, read_json
-from curation.kinds import KINDS, WORKS
+from curation.kinds import ROUNDS, WORKS
 from curation.records import Correction, Pitfall
 from curation.rounds.answers import archive, people
 from curation.rounds.answers.archive import segments
@@ -242,16 +242,17 @@ def answers(campaign: Campaign, out: Out) -> dict[str, int]:
         out.lines(f"{round}/labels.jsonl", lines(labels))
         rejected = folded.rejections.get(round, [])
         out.records(f"{round}/rejected.jsonl", rejected, private=True)
-        if round in planned:
+        if plan := planned.get(round):
+            kind = ROUNDS[plan.kind]
             out.lines(f"{round}/answers.jsonl", lines(folded.answers.get(round, [])))
             out.records(f"{round}/flags.jsonl", (f for f in folded.flags if f.round == round))
-        if round in planned and planned[round].kind == "review":
-            reviews = (r for r in folded.reviews if r.round == round)
-            out.records(f"{round}/reviews.jsonl", reviews)
-        if round in planned and planned[round].kind in KINDS:
-            out.records(f"{round}/typing.jsonl", folded.typing.get(round, []), private=True)
-        if round in planned and planned[round].kind == "validation":
-            out.records(f"{round}/checks.jsonl", folded.checks.get(round, []), private=True)
+            if kind.work == "review":
+                reviews = (r for r in folded.reviews if r.round == round)
+                out.records(f"{round}/reviews.jsonl", reviews)
+            if kind.writes:
+                out.records(f"{round}/typing.jsonl", folded.typing.get(round, []), private=True)
+            if kind.work == "label":
+                out.records(f"{round}/checks.jsonl", folded.checks.get(round, []), private=True)
     out.records("people.jsonl", folded.people, private=True)
     out.json(SEGMENTS, campaign.digests(campaign[RAW]))
     apart = campaign.neutral_rounds

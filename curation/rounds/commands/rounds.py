@@ -12,7 +12,7 @@ from curation.campaign.settings import describe_people
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import CurationError
 from curation.formats.tables import csv_text
-from curation.kinds import GOLDS
+from curation.kinds import GOLDS, ROUNDS
 from curation.records import Fields, Round
 from curation.rounds import running
 from curation.rounds import status as round_status
@@ -453,7 +453,7 @@ def _show_closed(
         rows = [list(line.values()) for line in added]
         console.table("Added to 1-terms/edits.csv", list(added[0]), rows)
     show_progress(opened, [closed])
-    if closed.kind == "review":
+    if ROUNDS[closed.kind].work == "review":
         console.say(f"next: curation terms select, then {round_status.WRITING}")
     elif opened.neutral_rounds.get(closed.name):
         console.say("next: curation decisions neutral")

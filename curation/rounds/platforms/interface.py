@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from curation.campaign.settings import Settings
+from curation.kinds import ROUNDS, RoundKindName
 from curation.records import Decision, Flag, Item, Record, Round, Task
 from curation.rounds.answers.archive import Sent
 from curation.rounds.platforms.pages import TrainingExample
@@ -387,7 +388,7 @@ class Progress(NamedTuple):
     """
 
     round: str
-    kind: str
+    kind: RoundKindName
     state: str
     tasks: int
     void: int
@@ -405,6 +406,11 @@ class Progress(NamedTuple):
     done_at: str | None
     cost: float
     cost_in_all: float
+
+    @property
+    def decides(self) -> bool:
+        """Whether people label items in it, which are decided by that."""
+        return ROUNDS[self.kind].work == "label"
 
 
 class RoundFigures(NamedTuple):

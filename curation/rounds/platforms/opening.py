@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from curation.campaign.settings import RoundName, Settings, caps_of
 from curation.campaign.store import Campaign
 from curation.files import CurationError, dump_json, writing
-from curation.kinds import KINDS, ROUND_KINDS, ROUNDS, RoundKindName
+from curation.kinds import KINDS, ROUNDS, RoundKind, RoundKindName
 from curation.records import PlatformName, Round, Task
 from curation.rounds.answers import people
 from curation.rounds.answers.archive import Sent
@@ -79,7 +79,7 @@ class _Access(NamedTuple):
 
     def writing_rounds(self, url: str) -> list[str]:
         rounds = self.campaign.rounds
-        return [other.name for other in rounds if other.server == url and other.kind in KINDS]
+        return [other.name for other in rounds if other.server == url and ROUNDS[other.kind].writes]
 
     def save(self, round: Round) -> None:
         write_round(self.campaign, round)
@@ -94,7 +94,7 @@ class _Access(NamedTuple):
         from curation.checks.content import gist
 
         by_term: dict[str, list[str]] = {}
-        items = self.campaign.items if self.round.kind in KINDS else []
+        items = self.campaign.items if ROUNDS[self.round.kind].writes else []
         for item in items:
             if item.kind == self.round.kind and (not without or item.writer != without):
                 meant = [a.sentence for a in item.associations if a.intent != "unrelated"]
@@ -199,16 +199,16 @@ def platform_name(name: str) -> PlatformName:
     raise CurationError(f"no platform {name!r}", f"platforms: {', '.join(PLATFORMS)}")
 
 
-def round_kind(name: str) -> RoundKindName:
-    """A kind of round, checked.
+def round_kind(name: str) -> RoundKind:
+    """The kind of round that has a name.
 
     Raises:
         CurationError: there is no such kind.
     """
-    for known in ROUND_KINDS:
-        if known == name:
+    for known in ROUNDS.values():
+        if known.name == name:
             return known
-    raise CurationError(f"no kind of round {name!r}", f"kinds: {', '.join(ROUND_KINDS)}")
+    raise CurationError(f"no kind of round {name!r}", f"kinds: {', '.join(ROUNDS)}")
 
 
 def server_address(platform: PlatformName, url: str) -> str:

@@ -23,7 +23,7 @@ from curation.formats.table_words import (
     shipped_words,
 )
 from curation.formats.toml_files import comment, read_toml, toml_value
-from curation.kinds import KINDS, ROUND_KINDS, RoundKindName
+from curation.kinds import KINDS, ROUNDS, RoundKindName
 from curation.records import Round, Task
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.pages import (
@@ -111,7 +111,7 @@ def training(campaign: Campaign, kind: RoundKindName) -> tuple[TrainingExample, 
 def task_data(campaign: Campaign, round: Round, tasks: Sequence[Task]) -> list[dict[str, Any]]:
     """What leaves the campaign for each task: what people need to answer it, and nothing else."""
     shown = shown_texts(campaign, round)
-    descriptions = _descriptions(campaign, tasks) if round.kind == "review" else {}
+    descriptions = _descriptions(campaign, tasks) if ROUNDS[round.kind].work == "review" else {}
     names = {term.id: term.text for term in campaign.terms.values()}
     return [
         pages.task_data(
@@ -170,7 +170,7 @@ def preview_texts(campaign: Campaign, to: Path) -> tuple[pages.Lacking, list[Pat
     language, own = campaign.settings.campaign.language, campaign[OWN_TEXTS]
     made = []
     shown = pages.texts(language, own, english=True)
-    for kind in ROUND_KINDS:
+    for kind in ROUNDS:
         made.append(to / f"texts-{kind}.html")
         with writing(made[-1]) as file:
             file.write(pages.preview(kind, shown, language=language).encode())

@@ -21,7 +21,7 @@ from filelock import FileLock
 from platformdirs import user_data_path
 
 from curation.files import CurationError, open_plain, read_bytes, read_json, shipped, writing
-from curation.kinds import RoundKindName
+from curation.kinds import ROUNDS, RoundKindName
 from curation.records import Round
 from curation.text.wording import hide_secrets
 
@@ -48,7 +48,7 @@ def server_folder(campaign_id: str, role: str) -> Path:
 
 def role_of(kind: RoundKindName) -> str:
     """The role whose server a kind of round runs on."""
-    return "validators" if kind == "validation" else "writers"
+    return "validators" if ROUNDS[kind].work == "label" else "writers"
 
 
 def own_address(campaign_id: str, kind: RoundKindName) -> str:

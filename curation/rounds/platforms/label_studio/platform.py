@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.files import CurationError, dump_json, read_json, writing
+from curation.kinds import ROUNDS
 from curation.records import Round, Task
 from curation.rounds.answers import archive
 from curation.rounds.platforms import pages
@@ -248,7 +249,7 @@ class LabelStudioRound(Platform):
 
     def _warn_of_writing(self, url: str) -> None:
         """Label Studio has no roles: validators on a server can read what was written there."""
-        if self.round.kind == "validation" and (wrote := self.access.writing_rounds(url)):
+        if ROUNDS[self.round.kind].work == "label" and (wrote := self.access.writing_rounds(url)):
             self.reporter.warn(
                 f"{url} also holds {', '.join(wrote)}: validators there can look up what writers "
                 "meant. Use another server for validation, or people whom you trust"

@@ -224,7 +224,7 @@ def bar(parts: Mapping[str, float]) -> list[Part]:
 def decided(progress: Progress) -> list[Part]:
     """The tasks of a round: decided or done, open and void."""
     is_open = progress.tasks - progress.void - progress.decided
-    name = "decided" if progress.kind == "validation" else "done"
+    name = "decided" if progress.decides else "done"
     return bar({name: progress.decided, "open": is_open, "void": progress.void})
 
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from curation.campaign.settings import least_seconds
 from curation.files import CurationError, read_text, writing
+from curation.kinds import ROUNDS
 from curation.records import Round, Task
 from curation.rounds.answers import archive
 from curation.rounds.platforms import pages
@@ -108,7 +110,7 @@ class WebRound:
         ]
         with self._opened() as store:
             known = store.plan(self.round.name)
-            common = self.common_link or self.round.kind != "validation"
+            common = self.common_link or ROUNDS[self.round.kind].work != "label"
             plan = self._plan(
                 common or (known is not None and known.common_link),
                 self.prolific or (known is not None and known.prolific),
@@ -398,7 +400,6 @@ class WebRound:
             Example(each.target, each.context, each.text, each.label, each.why)
             for each in access.training()
         )
-        least = {"validation": rounds.label_seconds, "review": 0.0}
         return Plan(
             name=self.round.name,
             kind=self.round.kind,
@@ -420,7 +421,7 @@ class WebRound:
             blank_alone=rounds.blank_alone,
             near=rounds.near,
             earlier=access.earlier(),
-            least_seconds=least.get(self.round.kind, rounds.write_seconds),
+            least_seconds=least_seconds(rounds, ROUNDS[self.round.kind].work),
             typing=pages.says_typing(texts),
             instruction_checks=rounds.instruction_checks,
             pay=self.round.pay,

@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from curation.kinds import KINDS
+from curation.kinds import ROUNDS
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.web import forms
 from curation.rounds.platforms.web.database import NoSpaceError
@@ -158,7 +158,7 @@ class Site:
 
     def warm(self, plan: Plan) -> None:
         """Load what the checks of a round need, once, while its people read."""
-        if plan.kind in KINDS and plan.language not in self._warmed:
+        if ROUNDS[plan.kind].writes and plan.language not in self._warmed:
             self._warmed.add(plan.language)
             load = partial(forms.warm, plan.language, self.services)
             threading.Thread(target=load, daemon=True).start()

@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from curation.kinds import Kind
+from curation.kinds import ROUNDS, Kind
 from curation.rounds.platforms.web.database import digest_of
 from curation.rounds.platforms.web.rounds import ANSWERED, SKIPPED, Plan, Rounds, WebTask
 from curation.text.times import timestamp
@@ -392,7 +392,7 @@ class Store(Rounds):
         """
         plan = self._plan(round)
         payload = _payload(person.id, id, at) | {"task_id": task, "seconds": seconds, **fields}
-        if plan.kind == "validation":
+        if ROUNDS[plan.kind].work == "label":
             payload["order"] = [n + 1 for n in self.order(plan, task, person.id)]
         with self.change() as db:
             known, id = _known(db, (id, "answer", round, task, person.id))
