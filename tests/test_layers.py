@@ -316,11 +316,8 @@ def test_the_rule_sees_comparisons_of_names() -> None:
 
 # The only modules outside rounds/platforms/ that compare names of platforms (docs/architecture.md).
 MAY_ASK = {
-    "curation.rounds.running": "the command that opens a round",
-    "curation.across.commands": "which server to start",
     "curation.rounds.answers.forms": "raw answers",
     "curation.rounds.answers.interpret": "raw answers",
-    "curation.rounds.refused": "raw answers",
 }
 
 

@@ -40,7 +40,7 @@ from curation.rounds.commands.rounds import (
 from curation.rounds.commands.tables import export, import_, refused, texts
 from curation.rounds.platforms.interface import ItemFacts
 from curation.rounds.platforms.label_studio.local import ROLES, server_folder, servers_home
-from curation.rounds.platforms.opening import DEFAULT, open_platform
+from curation.rounds.platforms.opening import DEFAULT, PLATFORMS, open_platform, platform_name
 from curation.rounds.running import the_round
 from curation.rounds.status import left_out_pilots
 from curation.terminal import console
@@ -56,7 +56,7 @@ from curation.terminal.options import (
 from curation.text.wording import amount
 from curation.work.interrupts import SIGNALS
 
-SERVERS = ("web", "label_studio")
+SERVED = [name for name, kind in PLATFORMS.items() if kind.is_ours or kind.server]
 DONE = {
     "exclude": "is excluded",
     "readmit": "counts again",
@@ -67,7 +67,7 @@ DONE = {
 
 def serve(
     campaign: Where = Path(),
-    platform_: Annotated[str, typer.Option("--platform")] = "web",
+    platform_: Annotated[str, typer.Option("--platform")] = DEFAULT,
     host: str = serving.HERE[0],
     port: MaybeCount = None,
     address: str = "",
@@ -96,14 +96,14 @@ def serve(
             working.
     """
     opened = open_campaign(campaign)
-    if platform_ not in SERVERS:
+    if platform_ not in SERVED:
         raise CurationError(
-            f"platform {platform_!r} has no server here", f"platforms: {', '.join(SERVERS)}"
+            f"platform {platform_!r} has no server here", f"platforms: {', '.join(SERVED)}"
         )
-    for_label_studio = platform_ != DEFAULT
+    for_label_studio = not PLATFORMS[platform_name(platform_)].is_ours
     others = {"--address": bool(address)} if for_label_studio else {"--role": bool(only)}
     if wrong := [option for option, given in others.items() if given]:
-        other = "web" if for_label_studio else "label_studio"
+        other = next(name for name in SERVED if name != platform_)
         raise CurationError(
             f"{wrong[0]} is not an option of {platform_}", f"add --platform {other}, or omit it"
         )
@@ -164,7 +164,7 @@ def _show_entrances(
         if not as_json:
             console.heading(round.name)
             say_entrance(made)
-        is_ours |= round.platform == DEFAULT
+        is_ours |= PLATFORMS[round.platform].is_ours
     if as_json:
         console.say_json(shown)
     elif is_ours:

@@ -1,7 +1,7 @@
 """Rounds on Prolific: the fields of a study, which submissions are complete, and bonuses.
 
 Nothing is created or rejected on Prolific. Call these only under the campaign's lock;
-``crowd_platform`` needs none.
+``crowd_study`` needs none.
 """
 
 import json
@@ -24,7 +24,7 @@ from curation.records import Fields, Round
 from curation.rounds.answers import people
 from curation.rounds.pay import write_pay
 from curation.rounds.platforms import pages
-from curation.rounds.platforms.interface import WAITS, Platform, Submission
+from curation.rounds.platforms.interface import WAITS, CrowdStudy, Platform, Submission
 from curation.rounds.platforms.opening import open_platform, write_round
 from curation.rounds.platforms.texts import shown_texts, training
 from curation.rounds.status import read_status
@@ -44,19 +44,22 @@ def reasons() -> dict[str, str]:
     return dict(read_toml(shipped("data", "people", "reasons.toml"), fix="put the file back"))
 
 
-def crowd_platform(campaign: Campaign, round: Round, reporter: Reporter = QUIET) -> Platform:
-    """The platform of a round to which people come from Prolific.
+def crowd_study(
+    campaign: Campaign, round: Round, reporter: Reporter = QUIET
+) -> tuple[Platform, CrowdStudy]:
+    """The platform of a round to which people come from Prolific, and its studies there.
 
     Raises:
         CurationError: nobody can come from there.
     """
     place = open_platform(campaign, round, reporter=reporter)
-    if not place.study_link():
+    studies = place.study
+    if studies is None or not studies.link():
         raise CurationError(
             f"nobody can come from Prolific to round {round.name}",
             f"«curation rounds open {round.kind} --prolific» opens one on our own pages for them",
         )
-    return place
+    return place, studies
 
 
 # --- the study ----------------------------------------------------------------------------------
@@ -89,7 +92,7 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
     """
     from jinja2 import Template
 
-    place, settings = crowd_platform(campaign, round), campaign.settings.rounds
+    (_, studies), settings = crowd_study(campaign, round), campaign.settings.rounds
     status, work = read_status(campaign, round), ROUNDS[round.kind].work
     asked = [n for task, n in status.asked.items() if task not in status.void]
     cap = caps_of(settings, work).person
@@ -103,7 +106,7 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
     reward = float(earned(round.pay, tasks).quantize(CENTS, ROUND_HALF_UP))
     facts: Fields = {
         "round": round,
-        "place": place,
+        "study": studies,
         "pages": pages,
         "texts": shown_texts(campaign, round),
         "work": work,
@@ -132,7 +135,7 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
                 f"an earlier study of round {round.name} pays {round.reward}, this one {reward}",
                 "use --places so that it pays the same, or change reward in its round.json",
             )
-        place.set_study(id)
+        studies.add(id)
         write_round(campaign, round.model_copy(update={"reward": reward}))
     return Study(facts["fields"], filled("study.txt.jinja").strip())
 
@@ -191,11 +194,11 @@ def review(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) -> R
     Raises:
         CurationError: nobody can come to the round from Prolific, or Prolific cannot be asked.
     """
-    place = crowd_platform(campaign, round, reporter)
+    place, studies = crowd_study(campaign, round, reporter)
     place.pull()
     fold_answers(campaign, reporter=reporter)
-    asked = place.can_approve
-    found = place.submissions(ask=asked)
+    asked = studies.can_approve
+    found = studies.submissions(ask=asked)
     here: dict[str, set[str]] = defaultdict(set)
     for answer in campaign.answers[round.name]:
         if answer.code != "skipped":
@@ -262,9 +265,9 @@ def list_bonus(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) 
             f"round {round.name}: it is not known what its study pays",
             f"«curation rounds study {round.name} --id STUDY» keeps it",
         )
-    place = crowd_platform(campaign, round, reporter)
+    place, studies = crowd_study(campaign, round, reporter)
     place.pull()
-    found = place.submissions(ask=place.can_approve)
+    found = studies.submissions(ask=studies.can_approve)
     paid = write_pay(campaign, [round.name], reporter=reporter).file
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
     rows = {pseudonym(row["person"]): row for _, row in read_csv(read_text(paid), paid)[1]}
@@ -279,7 +282,7 @@ def list_bonus(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) 
         is_gone = one.standing == "returned"
         if row["standing"] == "excluded":
             left["excluded"] += 1
-        elif place.can_approve and one.standing == "unchecked":
+        elif studies.can_approve and one.standing == "unchecked":
             left["unchecked"] += 1
         elif one.status == APPROVED or (one.outcome == "finished" and not is_gone):
             new[one.participant] = new.get(one.participant, owed) - Decimal(str(round.reward))

@@ -25,6 +25,7 @@ from curation.formats.toml_files import shipped_table
 from curation.kinds import GOLDS
 from curation.records import Answer, Fields, Label, Typing
 from curation.rounds.answers import people
+from curation.rounds.answers.archive import IN_TASKS
 from curation.rounds.answers.rows import column
 from curation.rounds.platforms.opening import open_platform
 from curation.rounds.steps import no_answers
@@ -34,8 +35,6 @@ from curation.text.wording import amount
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-IN_TASKS = ("web", "forms", "label_studio")
-"""Sources of labels whose three texts were shown in random order."""
 WRITERS = "the writers"
 SHOWN = 8  # items that the evidence of a mark names
 CLASSES = len(GOLDS)

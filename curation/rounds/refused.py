@@ -23,8 +23,8 @@ from curation.formats.table_words import (
 from curation.kinds import GOLD_COLUMNS, ROUNDS
 from curation.records import Dealing, Label, Rejection, Round
 from curation.rounds.answers import archive, forms, people
-from curation.rounds.answers.forms import FIELDS, LABELS, page_row
-from curation.rounds.answers.interpret import person_of
+from curation.rounds.answers.forms import FIELDS, LABELS
+from curation.rounds.answers.interpret import person_of, row_to_correct
 from curation.rounds.answers.parsed import LONGEST_TEXT, UnusableError
 from curation.rounds.answers.rows import (
     file_row,
@@ -142,7 +142,8 @@ def _answer(
             cells[field] = label if plain else shown["label"].get(label, text)
         elif field == "decision" and (decision := words.read("decision", text)):
             cells[field] = decision if plain else shown["decision"][decision]
-    if "template" in FIELDS[round.kind] and not cells["template"]:
+    writes = ROUNDS[round.kind].writes
+    if writes and writes.has_gap and not cells["template"]:
         cells["template"] = text_of(answer.row, "context")
     return cells
 
@@ -312,9 +313,9 @@ def _refused(
     for where, sent in archive.read(folder / "raw"):
         mine = reasons.get(f"{round.name}/raw/{where}")
         person = person_of(sent, words)
-        if not mine or person is None or sent.source not in ("forms", "web"):
+        row = row_to_correct(sent, words)
+        if not mine or person is None or row is None:
             continue
-        row = page_row(sent.payload) if sent.source == "web" else file_row(sent.payload, words)
         who = pseudonym(person)
         ids[who] = min(ids.get(who, person), person)
         answers.append(

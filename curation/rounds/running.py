@@ -18,7 +18,6 @@ from curation.rounds.held import LEDGER, recalls, write_ledger
 from curation.rounds.planning import Scope, plan_round
 from curation.rounds.platforms.interface import Published
 from curation.rounds.platforms.opening import (
-    DEFAULT,
     check_link,
     check_name,
     open_platform,
@@ -215,7 +214,7 @@ def fresh_name(campaign: Campaign, kind: str, taken: set[str]) -> str:
 def command_to_open(round: Round) -> str:
     """The command that goes on with a round."""
     words = ["curation", "rounds", "open", round.kind, "--name", round.name]
-    if round.platform != DEFAULT:
+    if round.platform != platform_name(""):
         words += ["--platform", round.platform]
     options = {"--domain": round.domains, "--term": round.terms, "--of": round.of}
     for option, values in options.items():

@@ -26,6 +26,10 @@ STAMP = "%Y%m%dT%H%M%S%f"
 """How the name of a segment begins: the time of its delivery."""
 
 
+IN_TASKS: tuple[Source, ...] = ("web", "forms", "label_studio")
+"""The sources of answers to tasks, which show texts in random order."""
+
+
 class Sent(msgspec.Struct, forbid_unknown_fields=True):
     """A ``records.Event``, with the same fields and checks, that is read many times as fast."""
 

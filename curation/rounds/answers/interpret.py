@@ -274,6 +274,13 @@ def person_of(event: Event | Sent, words: Words | None = None) -> str | None:
     return rows.text_of(row, "annotator") or None
 
 
+def row_to_correct(event: Event | Sent, words: Words) -> dict[str, Any] | None:
+    """The values by column of an answer that its person can correct in a table; None for others."""
+    if event.source == "web":
+        return forms.page_row(event.payload)
+    return rows.file_row(event.payload, words) if event.source == "forms" else None
+
+
 def named(event: Event | Sent) -> tuple[str, str] | None:
     """The domain and the target that an answer names; None if it does not name both.
 

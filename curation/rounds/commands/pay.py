@@ -177,7 +177,7 @@ def approve(
     became: dict[str, str] = {}
     if found.asked and found.ready and (yes or (not as_json and typer.confirm("Approve them?"))):
         ids = [one.id for one in found.ready]
-        became = crowd.crowd_platform(opened, chosen, console).approve(ids)
+        became = crowd.crowd_study(opened, chosen, console)[1].approve(ids)
     if as_json:
         left = [{"person": one.pseudonym, "reason": why} for one, why in found.left]
         summary = {"round": chosen.name, "complete": len(found.ready), "became": became}

@@ -206,10 +206,7 @@ class Attendance(NamedTuple):
 
 
 class Platform(Protocol):
-    """A round's platform. Every verb can be called again after it was stopped half-way.
-
-    Nobody comes to it from a crowd platform, unless it has verbs of its own for that.
-    """
+    """A round's platform. Every verb can be called again after it was stopped half-way."""
 
     @property
     def exchanges_tables(self) -> bool:
@@ -320,12 +317,20 @@ class Platform(Protocol):
         """
 
     @property
+    def study(self) -> "CrowdStudy | None":
+        """What brings people from a crowd platform to the round; None if nothing can."""
+        return None
+
+
+class CrowdStudy(Protocol):
+    """The studies of a round on a crowd platform, and the submissions to them."""
+
+    @property
     def can_approve(self) -> bool:
         """Whether submissions can be asked for and approved: a token is set."""
-        return False
 
     def submissions(self, *, ask: bool) -> list[Submission]:
-        """The submissions with which people came from a crowd platform, in order of arrival.
+        """The submissions with which people came, in order of arrival.
 
         Those that are only known to the crowd platform come last.
 
@@ -335,7 +340,6 @@ class Platform(Protocol):
         Raises:
             CurationError: the round is not published yet, or the crowd platform cannot be asked.
         """
-        return []
 
     def approve(self, ids: Collection[str]) -> dict[str, str]:
         """Approve submissions. By id the status that each has then, or why it has not changed.
@@ -343,19 +347,15 @@ class Platform(Protocol):
         Raises:
             CurationError: there is no token, or the crowd platform cannot be asked.
         """
-        return {}
 
-    def study_link(self) -> str:
-        """The address of a study on the crowd platform, with its parameters; empty if none is."""
-        return ""
+    def link(self) -> str:
+        """The address of a study, with its parameters; empty if people may not enter with it."""
 
-    def study_codes(self) -> dict[str, str]:
-        """By outcome the code with which people end their submission; empty if there are none."""
-        return {}
+    def codes(self) -> dict[str, str]:
+        """By outcome the code with which people end their submission."""
 
-    def set_study(self, id: str) -> None:
+    def add(self, id: str) -> None:
         """Add a study of this round: submissions of other studies are then refused."""
-        return
 
 
 # --- what owners see of their rounds --------------------------------------------------------------

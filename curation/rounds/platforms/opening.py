@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from curation.campaign.settings import RoundName, Settings, caps_of
 from curation.campaign.store import Campaign
 from curation.files import CurationError, dump_json, writing
-from curation.kinds import KINDS, ROUNDS, RoundKind, RoundKindName
+from curation.kinds import ROUNDS, RoundKind, RoundKindName
 from curation.records import PlatformName, Round, Task
 from curation.rounds.answers import people
 from curation.rounds.answers.archive import Sent
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from curation.rounds.platforms.web.prolific import Prolific
 
 DEFAULT: PlatformName = "web"
-SERVERS: dict[PlatformName, str] = {"label_studio": "LABEL_STUDIO_URL"}
-"""The platforms on servers with an address, and the environment variable that has it."""
 
 
 def open_platform(
@@ -49,7 +47,7 @@ def open_platform(
         prolific: on our own pages, let people from Prolific enter by one link, and nobody else.
         reporter: where warnings, notes and progress go.
     """
-    opened = PLATFORMS[round.platform]
+    opened = PLATFORMS[round.platform].open
     return opened(_Access(campaign, round), Options(url, common_link, prolific), reporter)
 
 
@@ -153,12 +151,26 @@ def _title(access: _Access) -> str:
     return f"{round[:20]} · {own.name[:16]} · {stable_id('', own.id, round)[1:9]}"
 
 
-PLATFORMS: dict[PlatformName, Callable[[_Access, Options, Reporter], Platform]] = {
-    "web": _web,
-    "label_studio": _label_studio,
-    "files": _files,
+class PlatformKind(NamedTuple):
+    """What is known of a platform before a round is on it.
+
+    Attributes:
+        open: opens the platform of a round.
+        is_ours: whether people work on our own pages, and enter them by links of ours.
+        server: the environment variable with the address of its server; empty if it needs none.
+    """
+
+    open: Callable[[_Access, Options, Reporter], Platform]
+    is_ours: bool = False
+    server: str = ""
+
+
+PLATFORMS: dict[PlatformName, PlatformKind] = {
+    DEFAULT: PlatformKind(_web, is_ours=True),
+    "label_studio": PlatformKind(_label_studio, server="LABEL_STUDIO_URL"),
+    "files": PlatformKind(_files),
 }
-"""How each platform is opened; ``platform`` in round.json is the name."""
+"""The platforms; ``platform`` in round.json is the name."""
 
 
 def write_round(campaign: Campaign, round: Round) -> None:
@@ -219,12 +231,13 @@ def server_address(platform: PlatformName, url: str) -> str:
     """
     from curation.rounds.platforms.label_studio.connection import check_address
 
-    if url and platform not in SERVERS:
+    server = PLATFORMS[platform].server
+    if url and not server:
         raise CurationError(
             f"--url is the address of a Label Studio, and the round is on platform {platform}",
             "add --platform label_studio, or leave --url out",
         )
-    address = url or os.environ.get(SERVERS.get(platform, ""), "")
+    address = url or os.environ.get(server, "")
     if address:
         check_address(address)
     return address
@@ -232,7 +245,8 @@ def server_address(platform: PlatformName, url: str) -> str:
 
 def counts_typing(campaign: Campaign, kind: RoundKindName, platform: PlatformName) -> bool:
     """Whether a new round counts how texts come about: writing on our own pages, if it is on."""
-    return campaign.settings.rounds.typing_counts and kind in KINDS and platform == DEFAULT
+    writes = ROUNDS[kind].writes is not None
+    return campaign.settings.rounds.typing_counts and writes and PLATFORMS[platform].is_ours
 
 
 def check_link(platform: PlatformName, *, common_link: bool, prolific: bool) -> None:
@@ -246,7 +260,7 @@ def check_link(platform: PlatformName, *, common_link: bool, prolific: bool) -> 
             "--common-link lets everybody in, and --prolific only people from Prolific",
             "leave one of them out",
         )
-    if (common_link or prolific) and platform != DEFAULT:
+    if (common_link or prolific) and not PLATFORMS[platform].is_ours:
         option = "--prolific" if prolific else "--common-link"
         raise CurationError(
             f"{option} is for our own pages, and the round is on platform {platform}",

@@ -12,7 +12,7 @@ from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.rounds import crowd
 from curation.rounds.answers.people import pseudonyms, read_key
-from curation.rounds.platforms.interface import Platform, Submission
+from curation.rounds.platforms.interface import Submission
 from support.commands import set_to
 from support.desk import Desk
 
@@ -26,7 +26,7 @@ AWAITS = "AWAITING REVIEW"
 DOWN = CurationError("Prolific does not answer", "try again later")
 
 
-class Crowd(Platform):
+class Crowd:
     """A round's platform whose people come from Prolific, as far as these commands ask it."""
 
     def __init__(self, found: list[Submission], *, token: bool = True, down: bool = False) -> None:
@@ -54,13 +54,13 @@ class Crowd(Platform):
                 self.found[id] = self.found[id]._replace(status=status)
         return became
 
-    def study_link(self) -> str:
+    def link(self) -> str:
         return LINK
 
-    def study_codes(self) -> dict[str, str]:
+    def codes(self) -> dict[str, str]:
         return CODES
 
-    def set_study(self, id: str) -> None:
+    def add(self, id: str) -> None:
         self.studies.append(id)
 
 
@@ -86,7 +86,7 @@ def desk(opened: Desk, tmp_path: Path) -> Desk:
 
 
 def place(patch: pytest.MonkeyPatch, made: Crowd) -> Crowd:
-    patch.setattr(crowd, "crowd_platform", lambda *_: made)
+    patch.setattr(crowd, "crowd_study", lambda *_: (made, made))
     return made
 
 

@@ -71,7 +71,7 @@ class Arrival(NamedTuple):
     @property
     def claim(self) -> Claim:
         """What their address says."""
-        return Claim(*self[:3])
+        return Claim(self.id, self.participant, self.study)
 
 
 def judged(claim: Claim, seen: Seen | None, studies: Collection[str]) -> tuple[str, str]:
@@ -184,7 +184,7 @@ def enter(
         row = db.execute(
             "SELECT person FROM arrivals WHERE (id, participant) = (?1, ?2) AND person IS NOT NULL "
             "UNION ALL SELECT id FROM people WHERE name = ?3",
-            (*claim[:2], name),
+            (claim.id, claim.participant, name),
         ).fetchone()
         id = row[0] if row else fresh_id()
         db.execute(
@@ -272,7 +272,7 @@ def refresh(store: Store, crowd: "Prolific", round: str) -> dict[str, Seen]:
         with store.change(always=True) as db:
             db.execute(
                 "UPDATE arrivals SET standing = ?, status = ? WHERE (id, participant) = (?, ?)",
-                (*worth, *one[:2]),
+                (*worth, one.id, one.participant),
             )
             if worth[0] != "forged":
                 db.execute(NAME, (one.participant, one.person))

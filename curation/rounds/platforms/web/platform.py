@@ -108,7 +108,7 @@ class WebRound:
             WebTask(task.id, task.term, " ".join(sorted(task.writers)) or None, content)
             for task, content in zip(tasks, data, strict=True)
         ]
-        with self._opened() as store:
+        with self._database() as store:
             known = store.plan(self.round.name)
             common = self.common_link or ROUNDS[self.round.kind].work != "label"
             plan = self._plan(
@@ -117,13 +117,13 @@ class WebRound:
             )
             store.put_round(plan, shown, asked)
             entrance = self._entrance(store, plan)
-        if plan.prolific and not self.can_approve:
+        if plan.prolific and self.crowd() is None:
             self.reporter.warn(UNCHECKED)
         return entrance
 
     def entrance(self, *, reset: bool = False) -> Published:
         """The common link, if the round has one."""
-        with self._store() as store:
+        with self.opened() as store:
             plan = store.plan(self.round.name)
             return self._entrance(store, plan) if plan else Published(self.round)
 
@@ -140,9 +140,9 @@ class WebRound:
         count again.
         """
         round = self.round.name
-        with self._store() as store:
+        with self.opened() as store:
             crowd = self.crowd()
-            self._check(store, crowd)
+            self.check_arrivals(store, crowd)
             mine = {one.number: one for one in arrivals.of_round(store, round)}
             held = {n: -1 for n, one in mine.items() if crowd and one.standing == "unchecked"}
             sent = {n: one.changes for n, one in mine.items() if one.changes != one.sent} | held
@@ -177,7 +177,7 @@ class WebRound:
         answers = [payload for payload in payloads if "task_id" in payload]
         return archive.deliver(self.archive, "web", answers, gone=gone).added
 
-    def _check(self, store: Store, crowd: "Prolific | None") -> None:
+    def check_arrivals(self, store: Store, crowd: "Prolific | None") -> None:
         """Ask Prolific for the submissions of the round; if that fails, a warning says so."""
         if not arrivals.of_round(store, self.round.name):
             return
@@ -193,14 +193,14 @@ class WebRound:
         """When answers were last pulled."""
         if not self.can_pull:
             return ""
-        with self._store() as store:
+        with self.opened() as store:
             return store.pulled_at(self.round.name)
 
     def waiting(self) -> int:
         """How many answers came after the last pull."""
         if not self.can_pull:
             return 0
-        with self._store() as store:
+        with self.opened() as store:
             return store.waiting(self.round.name)
 
     def attendance(self, excluded: Collection[str]) -> Attendance:
@@ -208,7 +208,7 @@ class WebRound:
         if not self.can_pull:
             return Attendance()
         name = self.round.name
-        with self._store() as store:
+        with self.opened() as store:
             came, answered = arrivals.of_round(store, name), arrivals.answered(store, name)
             barred = {person.id for person in store.people() if person.pseudonym in excluded}
             complete = [
@@ -239,7 +239,7 @@ class WebRound:
         What came in since the last pull is on its way, whatever it is worth. An answer that was
         refused takes a place, and one that was erased takes none.
         """
-        with self._store() as store:
+        with self.opened() as store:
             loads = store.loads(self.round.name)
             totals = {id: loads[id].pulled + n for id, n in demand.lack.items() if id in loads}
             store.ask(self.round.name, totals)
@@ -250,7 +250,7 @@ class WebRound:
     def stop(self) -> None:
         """Give out none of the round's tasks any more."""
         if self.path.exists():
-            with self._opened() as store:
+            with self._database() as store:
                 store.stop(self.round.name)
 
     def named(self, who: str) -> str:
@@ -258,7 +258,7 @@ class WebRound:
         if not self.path.exists():
             return ""
         secret = who.rpartition("/")[2]
-        with self._opened() as store:
+        with self._database() as store:
             came = arrivals.participants(store)
             mine = {
                 p.pseudonym
@@ -279,7 +279,7 @@ class WebRound:
 
         if not self.path.exists():
             return {}
-        with self._opened() as store:
+        with self._database() as store:
             ended = {one.person: one for one in arrivals.of_round(store, self.round.name)}
             return {
                 who: study_code(store, self.round.name, ended[id].outcome or "finished")
@@ -308,7 +308,7 @@ class WebRound:
         """Erase a person from the database and from lists, and their words from tasks."""
         if not self.path.exists():
             return 0
-        with self._opened() as store:
+        with self._database() as store:
             pseudonym = self.access.pseudonyms()
             secrets = [store.secret_of(p.id) for p in store.people() if p.pseudonym == person]
             claimed = {one.participant for one in arrivals.select(store)}
@@ -322,74 +322,10 @@ class WebRound:
             arrivals.forget(store, theirs)
             return store.erase(person)
 
-    # --- people from Prolific -------------------------------------------------------------------
-
     @property
-    def can_approve(self) -> bool:
-        """Whether a token is set."""
-        return self.crowd() is not None
-
-    def submissions(self, *, ask: bool) -> list[Submission]:
-        """The submissions at Prolific, those that nobody entered with at the end."""
-        crowd, pseudonym, round = self.crowd(), self.access.pseudonyms(), self.round.name
-        with self._store() as store:
-            listed = arrivals.refresh(store, crowd, round) if ask and crowd else {}
-            mine, answered = arrivals.of_round(store, round), arrivals.answered(store, round)
-        made = [
-            Submission(
-                one.id,
-                one.participant,
-                pseudonym(one.participant),
-                one.study,
-                one.status,
-                one.standing,
-                one.outcome,
-                answered.get(one.number, 0),
-                _iso(one.arrived),
-                _iso(one.ended),
-            )
-            for one in mine
-        ]
-        known = {(one.id, one.participant) for one in mine}
-        return made + [
-            Submission(id, who, pseudonym(who), study, status, "unknown", "", 0, "", "")
-            for id, (who, study, status, _) in listed.items()
-            if (id, who) not in known
-        ]
-
-    def approve(self, ids: Collection[str]) -> dict[str, str]:
-        """Approve submissions one by one; what Prolific refuses is in the result."""
-        if (crowd := self.crowd()) is None:
-            raise CurationError("PROLIFIC_TOKEN is not set", "set it, or approve on Prolific")
-        became = {}
-        for id in ids:
-            try:
-                became[id] = crowd.approve(id)
-            except CurationError as error:
-                became[id] = error.what
-        with self._store() as store:
-            self._check(store, crowd)  # they do not wait any more
-        return became
-
-    def study_link(self) -> str:
-        """The address of a study at Prolific; empty if people may not enter with it."""
-        with self._store() as store:
-            plan = store.plan(self.round.name)
-            return entry(store, plan, prolific=True) if plan else ""
-
-    def study_codes(self) -> dict[str, str]:
-        """By outcome the code of the study."""
-        from curation.rounds.platforms.web.forms import study_code
-
-        with self._store() as store:
-            codes = {name: study_code(store, self.round.name, name) for name in arrivals.OUTCOMES}
-        return codes
-
-    def set_study(self, id: str) -> None:
-        """Add a study of this round."""
-        with self._store() as store:
-            known = arrivals.studies(store, self.round.name)
-            store.set_fact(f"studies {self.round.name}", " ".join(dict.fromkeys([*known, id])))
+    def study(self) -> "ProlificStudy":
+        """The studies on Prolific that bring people to the round."""
+        return ProlificStudy(self)
 
     def _plan(self, common_link: bool, prolific: bool) -> Plan:
         """The round's plan by the present settings, with the texts that are frozen with it."""
@@ -429,7 +365,7 @@ class WebRound:
         )
 
     @contextmanager
-    def _store(self) -> Iterator[Store]:
+    def opened(self) -> Iterator[Store]:
         """The database, if the round is in it."""
         name = self.round.name
         if self.round.state == "planned":
@@ -442,11 +378,87 @@ class WebRound:
                 f"round {name} runs on {self.path}, which is not in this copy of the campaign",
                 "work on the machine that has it: it is private, so .gitignore leaves it out",
             )
-        with self._opened() as store:
+        with self._database() as store:
             yield store
 
-    def _opened(self) -> closing[Store]:
+    def _database(self) -> closing[Store]:
         return closing(Store(self.path))
+
+
+@dataclass(frozen=True)
+class ProlificStudy:
+    """The studies on Prolific that bring people to a round; see ``interface.CrowdStudy``."""
+
+    place: WebRound
+
+    @property
+    def can_approve(self) -> bool:
+        """Whether a token is set."""
+        return self.place.crowd() is not None
+
+    def submissions(self, *, ask: bool) -> list[Submission]:
+        """The submissions at Prolific, those that nobody entered with at the end."""
+        place, round = self.place, self.place.round.name
+        crowd, pseudonym = place.crowd(), place.access.pseudonyms()
+        with place.opened() as store:
+            listed = arrivals.refresh(store, crowd, round) if ask and crowd else {}
+            mine, answered = arrivals.of_round(store, round), arrivals.answered(store, round)
+        made = [
+            Submission(
+                id=one.id,
+                participant=one.participant,
+                pseudonym=pseudonym(one.participant),
+                study=one.study,
+                status=one.status,
+                standing=one.standing,
+                outcome=one.outcome,
+                answered=answered.get(one.number, 0),
+                arrived=_iso(one.arrived),
+                ended=_iso(one.ended),
+            )
+            for one in mine
+        ]
+        known = {(one.id, one.participant) for one in mine}
+        return made + [
+            Submission(id, who, pseudonym(who), study, status, "unknown", "", 0, "", "")
+            for id, (who, study, status, _) in listed.items()
+            if (id, who) not in known
+        ]
+
+    def approve(self, ids: Collection[str]) -> dict[str, str]:
+        """Approve submissions one by one; what Prolific refuses is in the result."""
+        if (crowd := self.place.crowd()) is None:
+            raise CurationError("PROLIFIC_TOKEN is not set", "set it, or approve on Prolific")
+        became = {}
+        for id in ids:
+            try:
+                became[id] = crowd.approve(id)
+            except CurationError as error:
+                became[id] = error.what
+        with self.place.opened() as store:
+            self.place.check_arrivals(store, crowd)  # they do not wait any more
+        return became
+
+    def link(self) -> str:
+        """The address of a study at Prolific; empty if people may not enter with it."""
+        with self.place.opened() as store:
+            plan = store.plan(self.place.round.name)
+            return entry(store, plan, prolific=True) if plan else ""
+
+    def codes(self) -> dict[str, str]:
+        """By outcome the code of the study."""
+        from curation.rounds.platforms.web.forms import study_code
+
+        with self.place.opened() as store:
+            round = self.place.round.name
+            return {outcome: study_code(store, round, outcome) for outcome in arrivals.OUTCOMES}
+
+    def add(self, id: str) -> None:
+        """Add a study of this round."""
+        with self.place.opened() as store:
+            round = self.place.round.name
+            known = dict.fromkeys([*arrivals.studies(store, round), id])
+            store.set_fact(f"studies {round}", " ".join(known))
 
 
 def _iso(at: float) -> str:

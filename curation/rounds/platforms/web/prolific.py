@@ -18,8 +18,8 @@ from curation.rounds.platforms.web.arrivals import Claim, Seen
 URL, TOKEN = "PROLIFIC_URL", "PROLIFIC_TOKEN"
 """Environment variables: the address of the API, and the researcher's token."""
 ADDRESS = "https://api.prolific.com"
-NAMES = ("SESSION_ID", "PROLIFIC_PID", "STUDY_ID")
-"""The parameters of an entry address, in the order of ``Claim``."""
+SUBMISSION, PARTICIPANT, STUDY = "SESSION_ID", "PROLIFIC_PID", "STUDY_ID"
+"""The parameters of an entry address."""
 COMPLETE = "https://app.prolific.com/submissions/complete?cc="
 """Where people end their submission; a code follows."""
 QUICK = 3.0  # seconds without an answer, when a person waits
@@ -35,9 +35,13 @@ def claim(query: Mapping[str, str]) -> Claim | None:
     Raises:
         ValueError: a parameter is missing, or is not an id.
     """
-    if not any(name in query for name in NAMES):
+    if query.keys().isdisjoint((SUBMISSION, PARTICIPANT, STUDY)):
         return None
-    made = Claim(*(query.get(name, "") for name in NAMES))
+    made = Claim(
+        id=query.get(SUBMISSION, ""),
+        participant=query.get(PARTICIPANT, ""),
+        study=query.get(STUDY, ""),
+    )
     if not all(map(_ID.fullmatch, made)):
         raise ValueError("not the parameters of Prolific")
     return made

@@ -7,7 +7,6 @@ from typing import Any
 
 from curation.campaign.store import open_campaign
 from curation.records import Answer, Rejection
-from curation.rounds.platforms.interface import Platform
 from curation.rounds.platforms.opening import open_platform
 from curation.rounds.platforms.web import forms
 from curation.rounds.platforms.web.arrivals import Claim
@@ -142,7 +141,7 @@ def people(crowd: Crowd, played: Played, clock: list[float]) -> None:
     played.becomes("AWAITING REVIEW", *finished)
 
 
-def platform(desk: Desk) -> Platform:
+def platform(desk: Desk) -> Any:
     campaign = open_campaign(desk.root)
     return open_platform(campaign, campaign.round("r"))
 
@@ -155,7 +154,7 @@ def submissions(desk: Desk, played: Played) -> None:
     which 4 came after the return; the first pull had no answer of those who returned.
     """
     desk.say("rounds", "pull", "r")
-    shown = platform(desk).submissions(ask=True)
+    shown = platform(desk).study.submissions(ask=True)
     assert Counter(one.standing for one in shown) == {
         "checked": 21, "returned": 5, "forged": 1, "unknown": 1,
     }  # fmt: skip

@@ -11,7 +11,6 @@ import pytest
 from curation.campaign.store import open_campaign
 from curation.files import CurationError
 from curation.records import Answer, Rejection
-from curation.rounds.platforms.interface import Platform
 from curation.rounds.platforms.opening import open_platform
 from curation.rounds.platforms.web import arrivals, forms
 from curation.rounds.platforms.web.arrivals import Claim
@@ -37,7 +36,7 @@ def desk(forked: Any, tmp_path: Path, played: Played) -> Desk:
     return made
 
 
-def platform(desk: Desk) -> Platform:
+def platform(desk: Desk) -> Any:
     campaign = open_campaign(desk.root)
     return open_platform(campaign, campaign.round("r"))
 
@@ -144,7 +143,8 @@ def test_what_a_returned_submission_sent_stays_out_when_its_participant_comes_ag
         assert sum(load.answered for load in store.loads("r").values()) == 1
         assert store.give(person, "r", at=time.time()) != "closed"
     shown = [
-        (one.standing, one.outcome, one.answered) for one in platform(desk).submissions(ask=False)
+        (one.standing, one.outcome, one.answered)
+        for one in platform(desk).study.submissions(ask=False)
     ]
     assert shown == [("returned", "", 1), ("checked", "finished", 1)]
 
@@ -182,7 +182,7 @@ def test_the_list_of_submissions_says_what_each_is_worth(desk: Desk, played: Pla
     place = platform(desk)
     shown = [
         (one.id, one.standing, one.status, one.outcome, one.answered)
-        for one in place.submissions(ask=True)
+        for one in place.study.submissions(ask=True)
     ]
     assert shown == [
         (claims[0].id, "forged", "AWAITING REVIEW", "", 0),
@@ -191,18 +191,18 @@ def test_the_list_of_submissions_says_what_each_is_worth(desk: Desk, played: Pla
         (claims[2].id, "forged", "AWAITING REVIEW", "", 0),
         (claims[2].id, "unknown", "AWAITING REVIEW", "", 0),
     ]
-    assert place.study_codes()["finished"] == code
+    assert place.study.codes()["finished"] == code
     assert place.codes([claims[0].participant]) == {claims[0].participant: code}
-    assert place.can_approve
-    became = place.approve([claims[0].id, claims[1].id, "f" * 24])
+    assert place.study.can_approve
+    became = place.study.approve([claims[0].id, claims[1].id, "f" * 24])
     assert became[claims[0].id] == "APPROVED"
     assert "It is ACTIVE" in became[claims[1].id]
     assert "no such submission" in became["f" * 24]
     assert played.approved == [claims[0].id]
     played.always = FAULTS["expired"]
-    assert len(place.submissions(ask=False)) == 4
+    assert len(place.study.submissions(ask=False)) == 4
     with pytest.raises(CurationError, match="401"):
-        place.submissions(ask=True)
+        place.study.submissions(ask=True)
 
 
 def test_only_studies_of_the_round_count_once_one_is_named(desk: Desk, played: Played) -> None:
@@ -212,14 +212,14 @@ def test_only_studies_of_the_round_count_once_one_is_named(desk: Desk, played: P
         for claim in (played.reserve(1), played.reserve(2, study="9" * 24), part):
             enter(desk, store, claim)
     played.reserve(4, study="9" * 24)  # nobody came with it
-    place = platform(desk)
+    place = platform(desk).study
     checked = ["checked"] * 3
     assert [one.standing for one in place.submissions(ask=True)] == [*checked, "unknown"]
-    place.set_study(STUDY)
-    place.set_study("8" * 24)  # such as a pilot
+    place.add(STUDY)
+    place.add("8" * 24)  # such as a pilot
     after = [one.standing for one in place.submissions(ask=True)]
     assert after == ["checked", "forged", "checked"]
-    place.set_study("9" * 24)
+    place.add("9" * 24)
     assert [one.standing for one in place.submissions(ask=True)] == [*checked, "unknown"]
 
 
@@ -260,7 +260,7 @@ def test_without_a_token_answers_count_and_the_owner_is_warned(
     said = desk.does("rounds", "pull", "r")
     assert "PROLIFIC_TOKEN is not set" in said.err
     assert sum(valid(desk).values()) == 6
-    place = platform(desk)
+    place = platform(desk).study
     assert not place.can_approve
     assert [one.standing for one in place.submissions(ask=True)] == ["unchecked"] * 2
     with pytest.raises(CurationError, match="PROLIFIC_TOKEN"):
@@ -287,7 +287,4 @@ def test_the_link_for_prolific_is_for_our_own_pages_alone(
 def test_other_platforms_have_no_submissions(desk: Desk) -> None:
     desk.open("review", "s")
     campaign = open_campaign(desk.root)
-    place = open_platform(campaign, campaign.round("s"))
-    place.set_study("x")
-    assert (place.can_approve, place.submissions(ask=True), place.approve(["x"])) == (False, [], {})
-    assert (place.study_link(), place.study_codes()) == ("", {})
+    assert open_platform(campaign, campaign.round("s")).study is None
