@@ -12,7 +12,10 @@ Gold = Literal["stereotype", "anti-stereotype", "unrelated"]
 MetricName = Literal["lms", "ss", "icat"]
 RoundKindName = Literal["review", "intrasentence", "intersentence", "validation", "neutral"]
 Work = Literal["review", "write", "label"]
+Action = Literal["keep", "merge", "drop"]
 
+ACTIONS: tuple[Action, ...] = get_args(Action)
+"""What a reviewer can do with a term."""
 WORKS: tuple[Work, ...] = get_args(Work)
 GOLDS: tuple[Gold, ...] = get_args(Gold)
 GOLD_COLUMNS: dict[str, Gold] = {gold.replace("-", "_"): gold for gold in GOLDS}
@@ -33,6 +36,7 @@ class ItemKind:
             is the one that counts if it is preferred.
         metrics: the metrics that follow from these comparisons.
         context: the field of forms in which people write the context.
+        seconds: about how long it takes to write one, to tell people before they begin.
     """
 
     name: Kind
@@ -41,6 +45,7 @@ class ItemKind:
     pairs: tuple[tuple[int, int], ...]
     metrics: tuple[MetricName, ...]
     context: str
+    seconds: int
 
     @property
     def columns(self) -> dict[str, Gold]:
@@ -52,6 +57,12 @@ class ItemKind:
         """The number of associations of an item."""
         return len(self.roles)
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of the form in which people write an item, in order."""
+        columns = tuple(self.columns)
+        return (*columns, self.context) if self.has_gap else (self.context, *columns)
+
 
 _TRIPLE = ((0, 2), (1, 2), (0, 1))
 """The comparisons of a CAT with three associations: the first two make lms, the third makes ss."""
@@ -59,8 +70,8 @@ _TRIPLE = ((0, 2), (1, 2), (0, 1))
 ITEMS: dict[Kind, ItemKind] = {
     kind.name: kind
     for kind in (
-        ItemKind("intrasentence", True, GOLDS, _TRIPLE, ("lms", "ss", "icat"), "template"),
-        ItemKind("intersentence", False, GOLDS, _TRIPLE, ("lms", "ss", "icat"), "context"),
+        ItemKind("intrasentence", True, GOLDS, _TRIPLE, ("lms", "ss", "icat"), "template", 150),
+        ItemKind("intersentence", False, GOLDS, _TRIPLE, ("lms", "ss", "icat"), "context", 210),
     )
 }
 """The kinds of items, in the order in which tables have them."""
@@ -70,6 +81,10 @@ FILLED: ItemKind = ITEMS["intrasentence"]
 """The kind of an item whose context has a BLANK, if nothing else says which kind it is."""
 FOLLOWED: ItemKind = ITEMS["intersentence"]
 """The kind of an item whose context has none."""
+NUMBERS = range(1, max(kind.size for kind in ITEMS.values()) + 1)
+"""The numbers of the texts that a task can show, as in the columns ``text_1`` and ``label_1``."""
+LABELS = tuple(f"label_{number}" for number in NUMBERS)
+"""The fields of forms that are the label of a text each."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +94,11 @@ class RoundKind:
     Attributes:
         name: the name in files and commands.
         work: what people do; settings such as ``pay_label`` are named by it.
+        fields: the fields of its form, in order. All forms also have ``consent``.
+        needed: the fields without which an answer is not complete; of labels, those of the texts
+            that the task shows.
+        seconds: about how long a task takes, to tell people before they begin.
+        tells: what all tables say of a task, besides its id and its texts.
         writes: the kind of items that people write; None if they write none.
         shows_items: whether its tasks show items, which may be chosen by their rounds.
         keeps_terms: whether its terms keep their ids from now on, whatever happens later.
@@ -86,20 +106,60 @@ class RoundKind:
 
     name: RoundKindName
     work: Work
+    fields: tuple[str, ...]
+    needed: tuple[str, ...]
+    seconds: int
+    tells: tuple[str, ...] = ("target", "domain")
     writes: ItemKind | None = None
     shows_items: bool = False
     keeps_terms: bool = True
 
+    @property
+    def form(self) -> str:
+        """The name of the templates of its form."""
+        if self.writes is None:
+            return self.name
+        return "filled" if self.writes.has_gap else "followed"
 
-REVIEW = RoundKind("review", "review", keeps_terms=False)
-VALIDATION = RoundKind("validation", "label", shows_items=True)
-NEUTRAL = RoundKind("neutral", "write", shows_items=True)
+
+def _writing(item: ItemKind) -> RoundKind:
+    needed = (item.context, *item.columns)
+    return RoundKind(item.name, "write", item.fields, needed, item.seconds, writes=item)
+
+
+REVIEW = RoundKind(
+    "review",
+    "review",
+    fields=("decision", "merge_into", "merge_into_other", "reasons", "rename"),
+    needed=("decision",),
+    seconds=30,
+    tells=("term", "domain", "info"),
+    keeps_terms=False,
+)
+VALIDATION = RoundKind(
+    "validation",
+    "label",
+    fields=(*LABELS, "flags"),
+    needed=LABELS,
+    seconds=45,
+    tells=("target", "domain", "context"),
+    shows_items=True,
+)
+NEUTRAL = RoundKind(
+    "neutral",
+    "write",
+    fields=("neutral",),
+    needed=("neutral",),
+    seconds=60,
+    tells=("target", "domain", "context"),
+    shows_items=True,
+)
 
 ROUNDS: dict[RoundKindName, RoundKind] = {
     kind.name: kind
     for kind in (
         REVIEW,
-        *(RoundKind(item.name, "write", writes=item) for item in ITEMS.values()),
+        *map(_writing, ITEMS.values()),
         VALIDATION,
         NEUTRAL,
     )

@@ -63,8 +63,8 @@ class ItemTexts(NamedTuple):
     domain: str
     target: str
     context: str
-    sentences: tuple[str, str, str]
-    golds: tuple[Gold | None, ...] = (None, None, None)
+    sentences: tuple[str, ...]
+    golds: tuple[Gold | None, ...] = ()
     also: tuple[str, ...] = ()
 
     def place(self, gold: Gold) -> int | None:

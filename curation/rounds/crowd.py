@@ -19,7 +19,7 @@ from curation.campaign.store import Campaign
 from curation.files import CurationError, read_text, shipped, writing
 from curation.formats.tables import csv_text, read_csv
 from curation.formats.toml_files import read_toml
-from curation.kinds import REVIEW, ROUNDS, VALIDATION, RoundKindName
+from curation.kinds import LABELS, REVIEW, ROUNDS, VALIDATION, RoundKindName
 from curation.records import Fields, Round
 from curation.rounds.answers import people
 from curation.rounds.pay import write_pay
@@ -142,8 +142,6 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
 
 def pace(campaign: Campaign, kind: RoundKindName) -> tuple[float, str]:
     """The seconds that a task of a kind takes, and what they are computed from."""
-    from curation.rounds.platforms.web.forms import SECONDS
-
     times = [
         answer.seconds
         for each in campaign.rounds
@@ -153,15 +151,14 @@ def pace(campaign: Campaign, kind: RoundKindName) -> tuple[float, str]:
     ]
     if times:
         return median(times), f"median of {amount(len(times), 'answer')}"
-    return SECONDS[kind], "a guess, as there is no pilot"
+    return ROUNDS[kind].seconds, "a guess, as there is no pilot"
 
 
 def _minutes(campaign: Campaign, round: Round, tasks: int) -> tuple[int, str]:
     """The minutes that a person needs, and what they are computed from."""
-    from curation.rounds.platforms.web.forms import SECONDS
-
     seconds, of = pace(campaign, round.kind)
-    example = SECONDS[REVIEW.name] if round.kind == REVIEW.name else SECONDS[VALIDATION.name] / 3
+    is_review = ROUNDS[round.kind].work == "review"
+    example = REVIEW.seconds if is_review else VALIDATION.seconds / len(LABELS)
     trained = campaign.settings.rounds.training_pass and training(campaign, round.kind)
     before = READING + example * len(trained or ())
     return ceil(

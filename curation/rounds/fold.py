@@ -109,7 +109,7 @@ def _fold(parsed: Iterable[tuple[str, ParsedAnswer]], gate: Gate) -> Folded:
     published = (
         (round, label)
         for round, answer in written
-        if answer.source == "stereoset"
+        if answer.is_published
         for label in published_labels(answer)
     )
     for id, corrections in gate.rules.corrections.items():
@@ -149,16 +149,9 @@ def _answered(
     people: dict[str, str] = {}
     typing: dict[str, list[Typing]] = defaultdict(list)
     for round, answer in replies:
-        refused_code, seconds = "", None
-        if isinstance(answer, Refused):
-            refused_code = answer.code
-        else:
-            seconds = answer.seconds
-        if (
-            answer.person is None
-            or answer.source == "stereoset"
-            or refused_code == "edited_by_other"
-        ):
+        refused_code = answer.code if isinstance(answer, Refused) else ""
+        seconds = None if isinstance(answer, Refused) else answer.seconds
+        if answer.person is None or answer.is_published or refused_code == "edited_by_other":
             continue
         who = gate.name(answer.person)
         if refused_code != "skipped":

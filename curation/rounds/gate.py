@@ -181,7 +181,7 @@ class Gate:
         record = orjson.loads(answer.record) if isinstance(answer.record, bytes) else answer.record
         if not isinstance(record, dict):
             return {}
-        shown = record if answer.source == "stereoset" else masked(record, self.name)
+        shown = record if answer.is_published else masked(record, self.name)
         try:
             orjson.dumps({"record": shown})
         except orjson.JSONEncodeError:  # it is nested too deeply

@@ -6,12 +6,12 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from curation.checks.content import gist
-from curation.kinds import Kind
+from curation.kinds import ITEMS, Kind
 from curation.reasons import REASONS
 from curation.records import Association, Correction, Flag, Item, Task
 from curation.rounds.answers.forms import neutral_flaw
 from curation.rounds.answers.parsed import NTH, Given, Mark, Written, unexpected
-from curation.rounds.answers.rows import whole_sentence
+from curation.rounds.answers.rows import as_sentence
 from curation.rounds.gate import Gate, LabelRow, Rules
 from curation.text.item_form import attribute, check_item, fill, filler
 from curation.text.rules import same_text, stable_id
@@ -60,7 +60,7 @@ def fold_items(written: Iterable[tuple[str, Written]], gate: Gate) -> Items:
     contents: dict[tuple[str, ...], str] = {}
     likes: dict[tuple[Kind, str], tuple[list[str], list[str]]] = {}
     for round, answer in written:
-        published = answer.source == "stereoset"
+        published = answer.is_published
         try:
             who = gate.name(answer.person) if answer.person and not published else ""
             ids = _ids(round, answer, gate)
@@ -124,14 +124,14 @@ def _corrected(answer: Written, ids: Sequence[str], correction: Correction, gate
         gate.leave_out(correction, "superseded", detail)
         return answer
     context, sentences = answer.context, [option.sentence for option in answer.options]
-    is_filled = answer.kind == "intrasentence"
+    kind = ITEMS[answer.kind]
     if correction.association is not None:
-        at, text = ids.index(correction.association) - 1, correction.text
-        sentences[at] = whole_sentence(context, answer.target, text) if is_filled else text
+        at = ids.index(correction.association) - 1
+        sentences[at] = as_sentence(kind, context, answer.target, correction.text)
     else:
         words = [text[slice(*attribute(context, text))] for text in sentences]
         context = correction.text
-        sentences = [fill(context, word) for word in words] if is_filled else sentences
+        sentences = [fill(context, word) for word in words] if kind.has_gap else sentences
     same = same_text(context) == same_text(answer.context)
     golds = (
         option.published_gold if same and same_text(text) == same_text(option.sentence) else None
@@ -160,7 +160,7 @@ def _flaw(answer: Written, term: str, rules: Rules) -> tuple[str, str] | None:
         return "unknown_domain", f"{answer.domain!r} is not among the domains: {known}; {add}"
     if not term:
         return "unknown_target", f"{answer.target!r} is not a term of {answer.domain!r}"
-    if answer.source == "stereoset":
+    if answer.is_published:
         return None
     sentences = [option.sentence for option in answer.options]
     flaw = check_item(
@@ -184,7 +184,7 @@ def _ids(round: str, answer: Written, gate: Gate) -> tuple[str, ...]:
     """The ids of an item and its associations; no correction changes them.
 
     Items that were written for a task have keyed ids. With a plain digest, people could find out
-    by trying which of the three associations the writer meant as the stereotype.
+    by trying which of the associations the writer meant as the stereotype.
     """
     if answer.task is not None:
         seal = gate.seal(round, answer.id, answer.person or "")
@@ -198,7 +198,7 @@ def _ids(round: str, answer: Written, gate: Gate) -> tuple[str, ...]:
 
 
 def _item(round: str, answer: Written, ids: tuple[str, ...], term: str, writer: str | None) -> Item:
-    a, b, c = (
+    associations = tuple(
         Association(
             id=id,
             sentence=option.sentence,
@@ -212,7 +212,7 @@ def _item(round: str, answer: Written, ids: tuple[str, ...], term: str, writer: 
         kind=answer.kind,
         term=term,
         context=answer.context,
-        associations=(a, b, c),
+        associations=associations,
         round=round,
         writer=writer,
         submitted_at=answer.place.submitted_at or None,
@@ -292,8 +292,8 @@ def _neutral_item(
     base = known.item
     if outdated(task, base) or len(two := sides(base)) < 2:
         return "text_changed", f"item {base.id} has changed"
-    three = [association.sentence for association in base.associations]
-    if problem := neutral_flaw(base.kind, base.context, three, text, gate.rules.meta):
+    others = [association.sentence for association in base.associations]
+    if problem := neutral_flaw(base.kind, base.context, others, text, gate.rules.meta):
         return problem
     seal = gate.seal(round, answer.id, answer.person or "")
     own = stable_id("association", gate.seal(seal, "neutral"))
@@ -350,7 +350,7 @@ def fold_labels(
                 code = "duplicate_label" if same else "clashing_id"
                 gate.refuse(round, answer, code, f"there is already a label {label.id}")
         if counts:
-            who = answer.person if answer.source == "stereoset" else gate.name(answer.person)
+            who = answer.person if answer.is_published else gate.name(answer.person)
             gate.admit(round, answer, who)
     return list(labels.values()), flags
 
@@ -364,7 +364,7 @@ def _read(
 ) -> tuple[list[LabelRow], list[Flag], list[tuple[str, str]]]:
     """The labels and flags of an answer, and the problems of those that are refused."""
     labels: list[LabelRow] = []
-    published, task = answer.source == "stereoset", answer.task
+    published, task = answer.is_published, answer.task
     who = answer.person if published else gate.name(answer.person)
     problem = None if published else gate.stops(round, answer, who)
     known = items.known.get(answer.item)

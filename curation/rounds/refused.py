@@ -20,10 +20,9 @@ from curation.formats.table_words import (
     read_label,
     round_words,
 )
-from curation.kinds import GOLD_COLUMNS, ROUNDS
+from curation.kinds import GOLD_COLUMNS, LABELS, ROUNDS
 from curation.records import Dealing, Label, Rejection, Round
 from curation.rounds.answers import archive, forms, people
-from curation.rounds.answers.forms import FIELDS, LABELS
 from curation.rounds.answers.interpret import person_of, row_to_correct
 from curation.rounds.answers.parsed import LONGEST_TEXT, UnusableError
 from curation.rounds.answers.rows import (
@@ -35,6 +34,7 @@ from curation.rounds.answers.rows import (
     unread,
 )
 from curation.rounds.held import LEDGER, write_ledger
+from curation.rounds.platforms import pages
 from curation.rounds.platforms.texts import read_words, shown_texts, task_data
 from curation.rounds.progress import RefusedAnswer
 from curation.rounds.running import check_takes_tables
@@ -75,7 +75,12 @@ def refused_sheet(
     words = round_words(texts)
     asks = round.consent if consent and not agreed else ""
     whole = columns(
-        round.kind, texts, consent=round.consent if consent else "", personal=True, plain=plain
+        round.kind,
+        texts,
+        consent=round.consent if consent else "",
+        personal=True,
+        plain=plain,
+        shown=max(len(pages.numbers_in(data[each.task])) for each in answers),
     )
     unknown = [field for field in _MIXED if any(_free(each, field, words) for each in answers)]
     concerned = {name for each in answers for _, names in _problems(each, round) for name in names}
@@ -131,7 +136,7 @@ def _answer(
     """The cells of the answer's fields, as the person sent them."""
     shown = offered_words(texts)
     cells: dict[str, str] = dict(unread(answer.row))
-    for field in FIELDS[round.kind]:
+    for field in ROUNDS[round.kind].fields:
         text = text_of(answer.row, field)
         cells[field] = text
         if field in _MIXED:
@@ -189,7 +194,7 @@ def _what(answer: RefusedAnswer, round: Round, texts: Sections, asks: str) -> st
 def _problems(answer: RefusedAnswer, round: Round) -> list[tuple[str, list[str]]]:
     """The reason codes of an answer, each with the columns that it concerns, if they are known."""
     own = unread(answer.row)
-    names = dict.fromkeys((*FIELDS[round.kind], *KEPT, *GOLD_COLUMNS, "context", *own))
+    names = dict.fromkeys((*ROUNDS[round.kind].fields, *KEPT, *GOLD_COLUMNS, "context", *own))
     problems = []
     for code, detail in zip(answer.codes, answer.details, strict=True):
         concerned = [n for n in names if repr(n) in detail or detail.startswith(f"{n} is ")]

@@ -90,13 +90,20 @@ def write_files(
     language = campaign.settings.campaign.language
     texts, plain = shown_texts(campaign, round), layout.format == "csv"
     consent = round.consent if campaign.settings.rounds.consent else ""
-    chosen = columns(round.kind, texts, consent=consent, personal=bool(named), plain=plain)
+    tasks = list({task.id: task for share in shares.values() for task, _ in share}.values())
+    chosen = columns(
+        round.kind,
+        texts,
+        consent=consent,
+        personal=bool(named),
+        plain=plain,
+        shown=max((len(task.shown) for task in tasks), default=0),
+    )
     table = (
         partial(csv_table, bom=layout.bom)
         if plain
         else partial(workbooks.round_workbook, round.kind, texts)
     )
-    tasks = list({task.id: task for share in shares.values() for task, _ in share}.values())
     data = {row["task_id"]: row for row in task_data(campaign, round, tasks)}
     sweep_beside(to / round.name)
     contents = [

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.files import CurationError
 from curation.formats.table_words import FORM, OTHER, YES, Sections, Space, offered_words
 from curation.formats.tables import restore_cell
-from curation.kinds import KINDS, RoundKindName
+from curation.kinds import LABELS, NUMBERS, ROUNDS, RoundKindName
 from curation.records import FLAGS
-from curation.rounds.answers.forms import FIELDS
 from curation.rounds.platforms import pages
 
 if TYPE_CHECKING:
@@ -28,14 +27,6 @@ if TYPE_CHECKING:
 
 
 TASK = "task_id"
-GIVEN: dict[RoundKindName, tuple[str, ...]] = {
-    "review": ("term", "domain", "info"),
-    "intrasentence": ("target", "domain"),
-    "intersentence": ("target", "domain"),
-    "validation": ("target", "domain", "context"),
-    "neutral": ("target", "domain", "context", "text_1", "text_2", "text_3"),
-}
-"""What every table says of a task of a kind, besides its id and the texts to label."""
 _EACH: dict[str, tuple[str, ...]] = {"flags": FLAGS, "reasons": tuple(FORM["reason"])}
 _VALUES: dict[str, Space] = {"decision": "decision", "label": "label"}
 _LISTED = "merge_into"  # its values differ between tasks
@@ -71,7 +62,13 @@ class Row(NamedTuple):
 
 
 def columns(
-    kind: RoundKindName, texts: Sections, *, consent: str, personal: bool, plain: bool = False
+    kind: RoundKindName,
+    texts: Sections,
+    *,
+    consent: str,
+    personal: bool,
+    plain: bool = False,
+    shown: int = len(NUMBERS),
 ) -> list[Column]:
     """The columns of a table of tasks, in order.
 
@@ -84,14 +81,16 @@ def columns(
             how many answers each task needs.
         plain: canonical names instead of words, for a table that programs read. Such a table also
             has the ids of the texts, and the terms to merge into.
+        shown: how many texts its tasks show, if they show any.
     """
-    shown = offered_words(texts)
-    yes = YES if plain else shown["answer"][YES]
+    own, offered = ROUNDS[kind], offered_words(texts)
+    yes = YES if plain else offered["answer"][YES]
+    has_sentences = own.work == "write" and not (own.writes and own.writes.has_gap)
 
     def column(name: str, *, fill: bool = False) -> Column:
         base = re.sub(r"_\d$", "", name)
         space = _VALUES.get(base)
-        words = shown[space] if space else {}
+        words = offered[space] if space else {}
         values = tuple(words) if plain else tuple(words.values())
         if name.partition(".")[0] in _EACH:
             values = (yes,)
@@ -99,26 +98,30 @@ def columns(
             values = (consent,)
         return Column(
             name=name,
-            heading=name if plain else shown["column"].get(name, name),
+            heading=name if plain else offered["column"].get(name, name),
             hint=_hint(name, base, kind if fill else None, texts),
             values=values,
             fill=fill,
             listed=name == _LISTED and not plain,
             long=base in ("context", "text", "template", "info")
-            or (kind in ("intersentence", "neutral") and fill and not values),
+            or (has_sentences and fill and not values),
         )
 
-    given = [TASK, *GIVEN[kind]]
+    given = [TASK, *own.tells]
+    numbers = NUMBERS[:shown] if own.shows_items else ()
+    with_texts = [(f"id_{n}", f"text_{n}") if plain else (f"text_{n}",) for n in numbers]
+    labels = dict(zip(LABELS, with_texts, strict=False))
+    if labels.keys().isdisjoint(own.fields):
+        given += [f"text_{n}" for n in numbers]
     if not personal:
         given.append("answers_needed")
-    if plain and kind == "review":
+    if plain and "merge_into" in own.fields:
         given.append("merge_choices")
     every = [column(name) for name in given]
-    for field in FIELDS[kind]:
-        if field.startswith("label_"):
-            number = field.removeprefix("label_")
-            shown_with = (f"id_{number}", f"text_{number}") if plain else (f"text_{number}",)
-            every += [column(name) for name in shown_with]
+    for field in own.fields:
+        if field in LABELS and field not in labels:
+            continue
+        every += [column(name) for name in labels.get(field, ())]
         names = [f"{field}.{value}" for value in _EACH[field]] if field in _EACH else [field]
         every += [column(name, fill=True) for name in names]
     every.append(column("annotator", fill=not personal))
@@ -128,7 +131,7 @@ def columns(
 def _hint(name: str, base: str, kind: RoundKindName | None, texts: Sections) -> str:
     """What a column is, or what to write; ``kind`` if people fill it in."""
     hints = texts["hint"]
-    if kind in (*KINDS, "neutral") and f"{name}_hint" in texts[kind]:
+    if kind and f"{name}_hint" in texts[kind]:
         return str(texts[kind][f"{name}_hint"])
     field, _, value = base.partition(".")
     if field == "flags":

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from curation.files import shipped
 from curation.formats import table_words
-from curation.kinds import GOLDS, ROUND_KINDS, RoundKindName
+from curation.kinds import GOLDS, ROUND_KINDS, ROUNDS, RoundKindName
 from curation.records import FLAGS, Shown, Task
-from curation.rounds.answers.forms import FIELDS
 from curation.rounds.platforms import pages
 from support.expected import fails
 
@@ -238,7 +237,7 @@ def test_the_consent_can_be_kept_as_it_was_read() -> None:
 def test_a_forms_controls_are_the_fields_of_its_answers(kind: RoundKindName) -> None:
     said = pages.texts("en", None)
     there = controls(kind, said)
-    assert list(there) == [*FIELDS[kind], "consent"]  # in the order in which it asks
+    assert list(there) == [*ROUNDS[kind].fields, "consent"]  # in the order in which it asks
     assert aliases(there["consent"]) == [pages.consent_version(said)]
     free = {name for name, c in there.items() if c.attrib.get("required") != "true"}
     assert free == {"review": {"rename"}, "validation": {"flags"}}.get(kind, set())
@@ -249,8 +248,8 @@ def test_writers_are_asked_as_in_the_paper() -> None:
     # ACL §4.2, arXiv Figures 2 and 3: intrasentence the words come before the sentence,
     # intersentence the context before what follows it.
     words = ("stereotype", "anti_stereotype", "unrelated")
-    assert FIELDS["intrasentence"] == (*words, "template")
-    assert FIELDS["intersentence"] == ("context", *words)
+    assert ROUNDS["intrasentence"].fields == (*words, "template")
+    assert ROUNDS["intersentence"].fields == ("context", *words)
     # The unrelated text is unrelated to both of the others, and to the context sentence.
     assert "either" in ENGLISH["intrasentence"]["unrelated_hint"]
     assert "any of the sentences" in ENGLISH["intersentence"]["unrelated_hint"]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from curation.files import shipped
-from curation.kinds import GOLDS, KINDS, ROUND_KINDS, RoundKindName
-from curation.rounds.platforms.pages import COLUMNS, DECISIONS, TrainingExample, read_training
+from curation.kinds import ACTIONS, GOLDS, KINDS, ROUND_KINDS, RoundKindName
+from curation.rounds.platforms.pages import COLUMNS, TrainingExample, read_training
 from support.expected import fails
 
 LANGUAGES = sorted(path.stem for path in shipped("data", "training").glob("*.csv"))
@@ -46,7 +46,7 @@ def test_a_shipped_set_has_every_answer_and_a_reason_each(language: str) -> None
             assert gaps == {kind == "intrasentence"}
     terms = read_training(NOWHERE, language, "review")
     assert len(terms) == 4
-    assert {each.label for each in terms} == set(DECISIONS)
+    assert {each.label for each in terms} == set(ACTIONS)
     assert not {each.text for each in terms} & {each.target for each in sentences}
 
 
@@ -85,7 +85,7 @@ def test_a_campaigns_own_set_replaces_the_shipped_one(tmp_path: Path) -> None:
         ("neutral,baker,It rains.,He sang.,stereotype,So.", "'stereotype' is not", "good, bad"),
         (
             "intrasentence,baker,He is BLANK.,shy | loud,good,So.",
-            "the text is not the three texts of an item",
+            "the text is not the 3 texts of an item",
             "put | between stereotype, anti-stereotype and unrelated",
         ),
     ],

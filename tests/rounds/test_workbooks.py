@@ -14,9 +14,8 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from curation.formats.rows import read_rows
 from curation.formats.table_words import key, round_words, shipped_texts
-from curation.kinds import ROUND_KINDS, RoundKindName
+from curation.kinds import ACTIONS, ROUND_KINDS, ROUNDS, RoundKindName
 from curation.records import FLAGS, Shown, Task
-from curation.rounds.answers.forms import ACTIONS, FIELDS
 from curation.rounds.answers.rows import columns_of, file_row
 from curation.rounds.platforms import pages
 from curation.rounds.workbooks import (
@@ -157,7 +156,7 @@ def test_the_columns_to_fill_are_those_that_are_read(language: str, kind: RoundK
     texts = texts_of(language)
     words, table = round_words(texts), opened(content).worksheets[0]
     fields = {c.name.partition(".")[0] for c in chosen if c.fill}
-    assert fields == {*FIELDS[kind], "annotator", "consent"}
+    assert fields == {*ROUNDS[kind].fields, "annotator", "consent"}
     given = [c.name for c in chosen if not c.fill]
     assert given == {
         "review": ["task_id", "term", "domain", "info", "answers_needed"],

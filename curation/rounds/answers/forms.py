@@ -7,17 +7,29 @@ is the label of the association that the task showed second.
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import permutations
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import orjson
 from pydantic import ValidationError
 
 from curation.formats.table_words import OTHER, Words, canonical_words, read_label, shipped_words
-from curation.kinds import GOLD_COLUMNS, KINDS, Kind, RoundKindName
+from curation.kinds import (
+    ACTIONS,
+    FILLED,
+    FOLLOWED,
+    LABELS,
+    NEUTRAL,
+    NUMBERS,
+    REVIEW,
+    ROUNDS,
+    VALIDATION,
+    ItemKind,
+    Kind,
+    RoundKindName,
+)
 from curation.records import FLAGS, Event, FieldTyping, FlagName, Task
 from curation.rounds.answers import rows
 from curation.rounds.answers.archive import Sent
@@ -31,6 +43,7 @@ from curation.rounds.answers.parsed import (
     ParsedAnswer,
     Place,
     Refused,
+    Reply,
     Reviewed,
     UnusableError,
     Written,
@@ -39,40 +52,22 @@ from curation.rounds.answers.parsed import (
 from curation.rounds.answers.rows import (
     COLUMNS,
     annotator_of,
+    as_sentence,
     file_row,
     flag_words,
+    options_of,
     seconds_of,
     text_of,
     time_of,
     unread,
-    whole_sentence,
 )
 from curation.text.item_form import BLANK, attribute, flaws, read_blank
 from curation.text.rules import same_text, stable_id
 from curation.text.times import read_time
 
-LABELS = ("label_1", "label_2", "label_3")
-FIELDS: dict[RoundKindName, tuple[str, ...]] = {
-    "review": ("decision", "merge_into", "merge_into_other", "reasons", "rename"),
-    "intrasentence": (*GOLD_COLUMNS, "template"),
-    "intersentence": ("context", *GOLD_COLUMNS),
-    "validation": (*LABELS, "flags"),
-    "neutral": ("neutral",),
-}
-"""The fields of each kind of form. All forms also have ``consent``."""
-
-NEEDED: dict[RoundKindName, tuple[str, ...]] = {
-    "review": ("decision",),
-    "intrasentence": ("template", *GOLD_COLUMNS),
-    "intersentence": ("context", *GOLD_COLUMNS),
-    "validation": LABELS,
-    "neutral": ("neutral",),
-}
-"""The fields without which an answer is not complete."""
-
 LONGEST_TYPING = 4096  # bytes of the counts of an answer
 
-CONTROLS = {"consent", *(name for names in FIELDS.values() for name in names)}
+CONTROLS = {"consent", *(name for kind in ROUNDS.values() for name in kind.fields)}
 OF_TASKS = {
     "term",
     "target",
@@ -83,7 +78,7 @@ OF_TASKS = {
     "answers_needed",
     "item_id",
     "what_to_change",
-    *(f"{name}_{n}" for name in ("text", "id") for n in rows.PARTS),
+    *(f"{name}_{n}" for name in ("text", "id") for n in NUMBERS),
 }
 """Columns of exported tables that say what a task is."""
 ARRIVALS = {
@@ -91,8 +86,6 @@ ARRIVALS = {
     "forged": "Prolific does not confirm the person's submission",
 }
 """What is wrong with the submission with which somebody came to our pages, by reason code."""
-Action = Literal["keep", "merge", "drop"]
-ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 class _Answer(NamedTuple):
@@ -101,22 +94,26 @@ class _Answer(NamedTuple):
     Attributes:
         row: values by column.
         number: the answer's number on its platform, or its position in the archive.
+        words: what words in it mean.
         cancelled: the person skipped the task.
         foreign: somebody else changed the answer last.
         late: its place had gone to another person when it came.
         arrival: a reason code, if the submission with which its person came is worth nothing.
         why: why the person skipped the task, if that is known.
-        order: the order in which the person saw the task's texts, 1 to 3, if it was their own.
+        order: the numbers of the task's texts as the person saw them, if the order was their own.
+        typing: the counts of how the texts came about, if there are any.
     """
 
     row: dict[str, Any]
     number: int
+    words: Words
     cancelled: bool = False
     foreign: bool = False
     late: bool = False
     arrival: str = ""
     why: str = ""
-    order: tuple[int, ...] = (1, 2, 3)
+    order: object = None
+    typing: object = None
 
 
 def is_untouched(row: Mapping[str, Any], kind: RoundKindName) -> bool:
@@ -125,13 +122,21 @@ def is_untouched(row: Mapping[str, Any], kind: RoundKindName) -> bool:
     >>> is_untouched({"task_id": "t-1", "context": "It rains.", "label_1": ""}, "validation")
     True
     """
-    names = ("annotator", "consent", *FIELDS[kind], *rows.unread(row))
+    names = ("annotator", "consent", *ROUNDS[kind].fields, *rows.unread(row))
     return not any(text_of(row, name) for name in names)
 
 
 def used_columns(kind: RoundKindName) -> set[str]:
     """The columns of a table that are read as answers to tasks of a round of this kind."""
-    return {*FIELDS[kind], *_OTHERS, "task_id", "annotator", "answer_id", "date_order", AS_SENT}
+    return {
+        *ROUNDS[kind].fields,
+        *_OTHERS,
+        "task_id",
+        "annotator",
+        "answer_id",
+        "date_order",
+        AS_SENT,
+    }
 
 
 @lru_cache(maxsize=1000)
@@ -145,8 +150,18 @@ def _control(name: str) -> str:
     return name if name in CONTROLS or bare not in CONTROLS else bare
 
 
-def _annotation(payload: Mapping[str, Any]) -> _Answer:
-    """An annotation as Label Studio sent it."""
+def _row(event: Event | Sent, where: str, words: Words | None) -> _Answer:
+    """An answer as a table has it."""
+    return _Answer(file_row(event.payload, words), event.position, words or shipped_words())
+
+
+def _annotation(event: Event | Sent, where: str, words: Words | None) -> _Answer | Deleted:
+    """An annotation as Label Studio sent it, or that it was deleted there."""
+    payload = event.payload
+    if "deleted" in payload:
+        # All versions up to the last change that we know are deleted, by the server's clock.
+        at = time_of(payload, "was") or time_of(payload, "seen_at")
+        return Deleted(where=where, id=f"{payload.get('task')}\x1f{payload['deleted']}", at=at)
     try:
         annotation = payload["annotation"]
         row: dict[str, Any] = {
@@ -177,7 +192,8 @@ def _annotation(payload: Mapping[str, Any]) -> _Answer:
         problem = "the annotation is not of Label Studio's form"
         raise UnusableError("bad_value", problem) from None
     foreign = editor is not None and str(editor) != str(by)
-    return _Answer(row, number, bool(annotation.get("was_cancelled")), foreign)
+    cancelled = bool(annotation.get("was_cancelled"))
+    return _Answer(row, number, words or shipped_words(), cancelled, foreign)
 
 
 def typing_of(counts: object, texts: Mapping[str, Any], kind: RoundKindName) -> dict[str, Any]:
@@ -188,14 +204,15 @@ def typing_of(counts: object, texts: Mapping[str, Any], kind: RoundKindName) -> 
     Args:
         counts: by field, the counts of the browser; or these as JSON.
         texts: the texts by field, of which only the lengths are taken.
-        kind: the round's kind; only writing is counted.
+        kind: the round's kind; only the writing of items is counted.
     """
     if isinstance(counts, str) and len(counts) <= LONGEST_TYPING:
         with suppress(ValueError, RecursionError):
             counts = orjson.loads(counts)
-    given: dict[str, Any] = counts if kind in KINDS and isinstance(counts, dict) else {}
+    written = ROUNDS[kind].writes and isinstance(counts, dict)
+    given: Any = counts if written else {}
     typing: dict[str, Any] = {}
-    for name in FIELDS[kind]:
+    for name in ROUNDS[kind].fields:
         with suppress(KeyError, TypeError, ValidationError):
             own = {**given[name], "characters": len(str(texts.get(name) or ""))}
             typing[name] = FieldTyping.model_validate(own).model_dump()
@@ -211,14 +228,40 @@ def page_row(payload: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _page(payload: Mapping[str, Any], position: int) -> _Answer:
-    """An answer as our own pages sent it."""
-    row = page_row(payload)
-    why = text_of(payload, "skipped")
-    late, arrival = bool(payload.get("late")), text_of(payload, "arrival")
-    answer = _Answer(row, position, bool(why), late=late, arrival=arrival, why=why)
-    orders = (order for order in permutations((1, 2, 3)) if [*order] == payload.get("order"))
-    return answer._replace(order=next(orders, answer.order))
+def _page(event: Event | Sent, where: str, words: Words | None) -> _Answer | Checked:
+    """An answer as our own pages sent it, or an instruction check. Its names are canonical."""
+    payload = event.payload
+    row, why = page_row(payload), text_of(payload, "skipped")
+    if "check" in payload:
+        id, passed = text_of(row, "answer_id"), payload.get("passed") is not False
+        return Checked(id=id, person=_person(row), passed=passed)
+    return _Answer(
+        row,
+        event.position,
+        canonical_words(words.blank if words else BLANK),
+        cancelled=bool(why),
+        late=bool(payload.get("late")),
+        arrival=text_of(payload, "arrival"),
+        why=why,
+        order=payload.get("order"),
+        typing=payload.get("typing"),
+    )
+
+
+_READERS = {"web": _page, "label_studio": _annotation, "forms": _row}
+"""By source, what makes an answer of what it sent."""
+
+
+def _person(row: Mapping[str, Any]) -> str:
+    """The person who answered.
+
+    Raises:
+        UnusableError: the row does not name one.
+    """
+    person = annotator_of(row)
+    if not person:
+        raise UnusableError("missing_field", "no 'annotator'")
+    return person
 
 
 def read(
@@ -238,27 +281,12 @@ def read(
     Raises:
         UnusableError: the answer cannot be distinguished from others.
     """
-    payload = event.payload
-    if event.source == "web":
-        blank = words.blank if words else BLANK
-        answer, words = _page(payload, event.position), canonical_words(blank)
-    elif event.source != "label_studio":
-        answer = _Answer(file_row(payload, words), event.position)
-    elif "deleted" in payload:
-        # All versions up to the last change that we know are deleted, by the server's clock.
-        at = time_of(payload, "was") or time_of(payload, "seen_at")
-        yield Deleted(where=where, id=f"{payload.get('task')}\x1f{payload['deleted']}", at=at)
+    answer = _READERS[event.source](event, where, words)
+    if not isinstance(answer, _Answer):
+        yield answer
         return
-    else:
-        answer = _annotation(payload)
     row = answer.row
-    person, task = annotator_of(row), tasks.get(text_of(row, "task_id"))
-    if not person:
-        raise UnusableError("missing_field", "no 'annotator'")
-    if event.source == "web" and "check" in payload:
-        id, passed = text_of(row, "answer_id"), payload.get("passed") is not False
-        yield Checked(id=id, person=person, passed=passed)
-        return
+    person, task = _person(row), tasks.get(text_of(row, "task_id"))
     # The fields that all parsed parts of this answer share.
     frame: dict[str, Any] = {
         "where": where,
@@ -268,7 +296,7 @@ def read(
         "task": task,
         "place": Place("", round, answer.number, 0),
     }
-    empty = not any(map(row.get, FIELDS[kind] if kind else CONTROLS))
+    empty = not any(map(row.get, ROUNDS[kind].fields if kind else CONTROLS))
     empty = empty and not rows.unread(row)
     if answer.foreign:
         detail = "on the platform somebody else changed it last"
@@ -302,40 +330,27 @@ def read(
         detail = f"no answer to task {task.id}" + (f": {answer.why}" if answer.why else "")
         yield Refused(code="skipped", detail=detail, empty=empty, **frame)
         return
-    if answer.arrival in ARRIVALS:
-        detail = ARRIVALS[answer.arrival]
-        yield Refused(code=answer.arrival, detail=detail, **frame)
-        return
-    if answer.late:
-        detail = f"task {task.id} had all its answers when this one came"
-        yield Refused(code="late", detail=detail, **frame)
-        return
-    known = words or shipped_words()
     try:
-        if kind == "validation":
-            yield _labels(row, task, frame, known, answer.order)
-        elif kind == "review":
-            yield _review(row, task, frame, known)
-        elif kind == "neutral":
-            yield _neutral(row, task, frame, known)
+        if answer.arrival in ARRIVALS:
+            raise UnusableError(answer.arrival, ARRIVALS[answer.arrival])
+        if answer.late:
+            detail = f"task {task.id} had all its answers when this one came"
+            raise UnusableError("late", detail)
+        if written := ROUNDS[kind].writes:
+            yield _written(answer, task, frame, written)
         else:
-            written = _written(row, task, kind, frame, known)
-            if event.source == "web":
-                written.typing = typing_of(payload.get("typing"), row, kind)
-            yield written
+            yield _PARSERS[kind](answer, task, frame)
     except UnusableError as problem:
         yield Refused(code=problem.code, detail=problem.detail, **frame)
 
 
-def _labels(
-    row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words, order: Iterable[int]
-) -> Given:
+def _labels(answer: _Answer, task: Task, frame: dict[str, Any]) -> Given:
     """The labels of an answer, in the order in which the person saw the texts."""
-    if task.item is None or len(task.shown) != len(LABELS):
+    if task.item is None or not task.shown:
         raise UnusableError("unknown_task", f"task {task.id} shows no item")
-    marks = []
-    for number in order:
-        name, shown = LABELS[number - 1], task.shown[number - 1]
+    row, words, marks = answer.row, answer.words, []
+    for number in _seen_order(answer.order, len(task.shown)):
+        name, shown = f"label_{number}", task.shown[number - 1]
         text = row.get(name)
         if not text:
             marks.append(Mark(shown.association, None, ("missing_field", f"no {name!r}")))
@@ -357,49 +372,66 @@ def _labels(
     )
 
 
-def _written(
-    row: dict[str, Any], task: Task, kind: Kind, frame: dict[str, Any], words: Words
-) -> Written:
-    is_context = kind == "intersentence" or (row.get("context") and not row.get("template"))
-    names = ("context" if is_context else "template", *GOLD_COLUMNS)
-    context, *written = (read_blank(_flat(need(row, name)), words.blank) for name in names)
-    texts = dict(zip(GOLD_COLUMNS, written, strict=True))
-    if kind == "intrasentence":
-        texts = {n: whole_sentence(context, task.target, text) for n, text in texts.items()}
+def _seen_order(given: object, size: int) -> Sequence[int]:
+    """The numbers of a task's texts in the order that an answer names; without one, from 1."""
+    numbers = range(1, size + 1)
+    named = given if isinstance(given, list) else []
+    seen = [number for each in named for number in numbers if number == each]
+    return seen if sorted(seen) == [*numbers] else numbers
+
+
+def _written(answer: _Answer, task: Task, frame: dict[str, Any], kind: ItemKind) -> Written:
+    row, about = answer.row, kind.context
+    if not row.get(about) and row.get("context"):
+        about = "context"
+    context, *texts = (_text_in(answer, name) for name in (about, *kind.columns))
     return Written(
-        kind=kind,
+        kind=kind.name,
         domain=task.domain,
         target=task.target,
         context=context,
-        options=tuple(Option(None, texts[name], GOLD_COLUMNS[name], None) for name in GOLD_COLUMNS),
+        options=options_of(kind, context, task.target, texts),
         seconds=seconds_of(row),
+        typing=typing_of(answer.typing, row, kind.name),
         **frame,
     )
 
 
-def _neutral(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words) -> Written:
-    """A neutral association beside the three of an item; the fold completes it."""
+def _text_in(answer: _Answer, name: str) -> str:
+    """A text that a person wrote, on one line, with BLANK for the gap.
+
+    Raises:
+        UnusableError: as for ``need``.
+    """
+    return read_blank(_flat(need(answer.row, name)), answer.words.blank)
+
+
+def _neutral(answer: _Answer, task: Task, frame: dict[str, Any]) -> Written:
+    """A neutral association beside those of an item; the fold completes it."""
     if task.item is None:
         raise UnusableError("unknown_task", f"task {task.id} shows no item")
-    context, text = task.context or "", read_blank(_flat(need(row, "neutral")), words.blank)
-    kind: Kind = "intrasentence" if BLANK in context else "intersentence"
-    if kind == "intrasentence":
-        text = whole_sentence(context, task.target, text)
+    context, text = task.context or "", _text_in(answer, "neutral")
+    kind = kind_of(context)
     return Written(
-        kind=kind,
+        kind=kind.name,
         domain=task.domain,
         target=task.target,
         context=context,
-        options=(Option(None, text, None, None),),
-        seconds=seconds_of(row),
+        options=(Option(None, as_sentence(kind, context, task.target, text), None, None),),
+        seconds=seconds_of(answer.row),
         **frame,
     )
+
+
+def kind_of(context: str) -> ItemKind:
+    """The kind of an item of which only the context is known."""
+    return FILLED if BLANK in context else FOLLOWED
 
 
 def neutral_flaw(
     kind: Kind,
     context: str,
-    three: Sequence[str],
+    others: Sequence[str],
     text: str,
     meta: Callable[[str], str | None] | None,
 ) -> tuple[str, str] | None:
@@ -408,7 +440,7 @@ def neutral_flaw(
     Args:
         kind: the kind of the item.
         context: its context.
-        three: its associations as whole sentences.
+        others: its associations as whole sentences.
         text: the neutral association as a whole sentence.
         meta: gives the phrase which shows that a text is about the task, or None.
     """
@@ -416,14 +448,15 @@ def neutral_flaw(
     for each in flaws(kind, (), context, [text], **form):
         if each.at is not None:
             return each.code, each.detail
-    if same_text(text) in map(same_text, three):
+    if same_text(text) in map(same_text, others):
         return "same_text_twice", f"{text!r} is already an association of the item"
     words = text[slice(*attribute(context, text))] or text
     phrase = meta(words) if meta else None
     return ("meta_text", f"{phrase!r} in {words!r}") if phrase else None
 
 
-def _review(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words) -> Reviewed:
+def _review(answer: _Answer, task: Task, frame: dict[str, Any]) -> Reviewed:
+    row, words = answer.row, answer.words
     decision = need(row, "decision").strip()
     action = next((name for name in ACTIONS if name == words.read("decision", decision)), None)
     if action is None:
@@ -453,6 +486,14 @@ def _review(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words
         seconds=seconds_of(row),
         **frame,
     )
+
+
+_PARSERS: dict[str, Callable[..., Reply]] = {
+    REVIEW.name: _review,
+    VALIDATION.name: _labels,
+    NEUTRAL.name: _neutral,
+}
+"""What parses answers of a round in which nobody writes items."""
 
 
 def _choice(chosen: str, task: Task) -> str | None:
@@ -488,7 +529,7 @@ def digest(row: Mapping[str, Any], kind: RoundKindName, words: Words | None = No
     True
     """
     known = words or shipped_words()
-    cells = [_plain(name, row.get(name), known) for name in (*FIELDS[kind], *_OTHERS)]
+    cells = [_plain(name, row.get(name), known) for name in (*ROUNDS[kind].fields, *_OTHERS)]
     cells += [f"{name}={text}" for name, text in sorted(unread(row).items())]
     return hashlib.sha256("\x1f".join(cells).encode()).hexdigest()[:16]
 
@@ -501,10 +542,8 @@ def is_unchanged(row: Mapping[str, Any], kind: RoundKindName, words: Words | Non
 
 def _plain(name: str, value: Any, words: Words) -> str:
     text = " ".join(_NO_CELL.sub("", str("" if value is None else value)).split())
-    if name in LABELS:
-        return read_label(text, words) or text
-    if name == "decision":
-        return words.read("decision", text) or text
+    if name in LABELS or name == "decision":
+        return words.read("decision" if name == "decision" else "label", text) or text
     if name == "flags":
         return "|".join(sorted({words.read("flag", f) or f for f in flag_words(text, words)}))
     if name == "reasons":

@@ -2,14 +2,14 @@
 
 import reprlib
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import orjson
 
 from curation.catsets.entries import how_to_declare, undeclared_gap
 from curation.formats.table_words import Words, read_label
-from curation.kinds import RoundKindName
+from curation.kinds import ITEMS, RoundKindName
 from curation.records import Event, Task, Value
 from curation.rounds.answers import forms, rows
 from curation.rounds.answers.archive import Sent
@@ -44,10 +44,9 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
     item_id, sentences = need_id(item, "id"), item.get("sentences")
     if not isinstance(sentences, list) or not all(isinstance(s, dict) for s in sentences):
         raise UnusableError("missing_field", f"item {item_id} has no list of sentences")
-    if len(sentences) != 3:
-        raise UnusableError(
-            "wrong_association_count", f"item {item_id} has {len(sentences)}, not 3"
-        )
+    if len(sentences) != (size := ITEMS[event.payload["kind"]].size):
+        detail = f"item {item_id} has {len(sentences)}, not {size}"
+        raise UnusableError("wrong_association_count", detail)
     if gap := undeclared_gap(event.payload["kind"], item):
         why = f"the gap of item {item_id} is «{gap}», not BLANK; {how_to_declare(gap)}"
         raise UnusableError("blank_missing", why)
@@ -183,6 +182,56 @@ def _shown(value: Any) -> str:
     return f"{shown} (a number)" if type(value) in (int, float) else shown
 
 
+# --- sources ------------------------------------------------------------------------------------
+
+Payload = Mapping[str, Any]
+
+
+class RawSource(NamedTuple):
+    """What is known of the raw answers of a source.
+
+    Attributes:
+        row: gives an answer's values by column: who gave it, and which domain and target it names.
+            It takes the words of the answer's round.
+        parse: parses an answer that was given to no task; None for answers to tasks, which
+            ``forms.read`` parses.
+        shown: gives what the rejection of an answer shows; by default the row.
+    """
+
+    row: Callable[[dict[str, Any], Words | None], Payload]
+    parse: Callable[..., Iterator[ParsedAnswer]] | None = None
+    shown: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+
+
+def _published(payload: Payload, words: Words | None) -> Payload:
+    item = payload["item"]
+    return {"domain": item.get("bias_type"), "target": item.get("target")}
+
+
+def _annotation(payload: Payload, words: Words | None) -> Payload:
+    return {"task_id": payload.get("task"), "annotator": payload.get("person")}
+
+
+def _sent(payload: Payload, words: Words | None) -> Payload:
+    return payload
+
+
+def _nothing(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswer]:
+    return iter(())
+
+
+SOURCES = {
+    "stereoset": RawSource(_published, read, lambda payload: payload["item"]),
+    "answers": RawSource(
+        lambda payload, _: rows.understood(payload), rows.read, lambda payload: payload
+    ),
+    "forms": RawSource(rows.file_row),
+    "web": RawSource(_sent),
+    "label_studio": RawSource(_annotation),
+    "erased": RawSource(_sent, _nothing),
+}
+"""Everything that the source of an answer decides, apart from how ``forms`` reads its fields."""
+
 NO_TASKS: Mapping[str, Task] = {}
 
 
@@ -205,8 +254,14 @@ def interpret(
         kind: the round's kind, if the answer was given to a task.
         words: the words of the round's own texts; None for those of the shipped languages.
     """
+    parse = SOURCES[event.source].parse
     try:
-        yield from _parts(event, round, where, tasks, kind, words)
+        if parse is None:
+            yield from forms.read(
+                event, round=round, where=where, tasks=tasks, kind=kind, words=words
+            )
+        else:
+            yield from parse(event, round=round, where=where)
     except UnusableError as problem:
         yield _refused(event, where, problem.code, problem.detail, words)
     except MemoryError:
@@ -215,44 +270,18 @@ def interpret(
         yield _refused(event, where, "bad_value", unexpected(error), words)
 
 
-def _parts(
-    event: Event | Sent,
-    round: str,
-    where: str,
-    tasks: Mapping[str, Task],
-    kind: RoundKindName | None,
-    words: Words | None,
-) -> Iterator[ParsedAnswer]:
-    if event.source == "answers":
-        yield from rows.read(event, round=round, where=where)
-    elif event.source == "stereoset":
-        yield from read(event, round=round, where=where)
-    elif event.source != "erased":
-        yield from forms.read(event, round=round, where=where, tasks=tasks, kind=kind, words=words)
-
-
 def _refused(
     event: Event | Sent, where: str, code: str, detail: str, words: Words | None
 ) -> Refused:
+    source, payload = SOURCES[event.source], event.payload
     try:
-        record, person = _row(event, words), person_of(event, words)
+        person = person_of(event, words)
+        record = source.shown(payload) if source.shown else dict(source.row(payload, words))
     except Exception:  # what cannot be read cannot be shown either; ``where`` is the place
         record, person = {}, None
     return Refused(
         where=where, record=record, code=code, detail=detail, source=event.source, person=person
     )
-
-
-def _row(event: Event | Sent, words: Words | None) -> dict[str, object]:
-    """What the rejection of an answer shows: values by column, or the published item."""
-    if event.source == "stereoset":
-        item: dict[str, object] = event.payload["item"]
-        return item
-    if event.source == "forms":
-        return rows.file_row(event.payload, words)
-    if event.source == "label_studio":
-        return {"task_id": event.payload.get("task"), "annotator": event.payload.get("person")}
-    return event.payload
 
 
 def person_of(event: Event | Sent, words: Words | None = None) -> str | None:
@@ -261,17 +290,7 @@ def person_of(event: Event | Sent, words: Words | None = None) -> str | None:
     None if the answer was erased or published before, or does not name a person. ``words`` are
     those of the answer's round.
     """
-    if event.source in ("stereoset", "erased"):
-        return None
-    if event.source == "label_studio":
-        row = {"annotator": event.payload.get("person")}
-    elif event.source == "answers":
-        row = rows.understood(event.payload)
-    elif event.source == "web":
-        row = event.payload
-    else:
-        row = rows.file_row(event.payload, words)
-    return rows.text_of(row, "annotator") or None
+    return rows.text_of(SOURCES[event.source].row(event.payload, words), "annotator") or None
 
 
 def row_to_correct(event: Event | Sent, words: Words) -> dict[str, Any] | None:
@@ -287,13 +306,11 @@ def named(event: Event | Sent) -> tuple[str, str] | None:
     An answer to a task names neither, because the task does. A name that is too long does not
     count: the answer will be refused.
     """
-    if event.source == "stereoset":
-        domain, target = (event.payload["item"].get(key) for key in ("bias_type", "target"))
-    elif event.source == "answers":
-        row = rows.understood(event.payload)
-        domain, target = row.get("domain"), row.get("target")
-    else:
+    source = SOURCES[event.source]
+    if source.parse is None:
         return None
+    row = source.row(event.payload, None)
+    domain, target = row.get("domain"), row.get("target")
     if not isinstance(domain, str) or not isinstance(target, str):
         return None
     domain, target = domain.strip(), " ".join(target.split())

@@ -5,13 +5,13 @@ there are very many answers.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from curation.formats.table_words import read_label
-from curation.kinds import Gold, Kind
-from curation.records import FlagName, Task, Value
+from curation.kinds import Action, Gold, Kind
+from curation.records import FlagName, Source, Task, Value
 
 LONGEST_ID = 200
 NTH = "\x1f"
@@ -49,55 +49,61 @@ class Mark(msgspec.Struct, gc=False):
     problem: tuple[str, str] | None = None
 
 
-class Written(msgspec.Struct, gc=False, kw_only=True):
-    """An item that was written or published. ``earlier`` are its earlier versions.
+class _Reply(msgspec.Struct, gc=False, kw_only=True):
+    """What all replies have.
+
+    ``id`` identifies the answer: a later answer with the same id by the same person replaces it.
+    ``earlier``, where there is one, are the answer's earlier versions.
+    """
+
+    where: str
+    record: Any
+    source: Source
+    place: Place
+    id: str
+    person: str | None
+    version: str
+    task: Task | None = None
+
+    @property
+    def is_published(self) -> bool:
+        """Whether it is of a dataset that was published before."""
+        return self.source == "stereoset"
+
+
+class Written(_Reply, gc=False, kw_only=True):
+    """An item that was written or published.
 
     ``original`` is the target of the dataset from which a published item was translated. ``typing``
     says how the texts came about, if that was counted. The ``record`` of a published item is its
     JSON; its labels are those of ``interpret.labels``.
     """
 
-    place: Place
-    where: str
     record: dict[str, Any] | bytes
-    id: str
     kind: Kind
     domain: str
     target: str
     context: str
     options: tuple[Option, ...]
-    person: str | None
     seconds: float | None
-    version: str
-    source: str
-    task: Task | None = None
     earlier: tuple["Written", ...] = ()
     original: str | None = None
     typing: dict[str, Any] = {}
 
 
-class Given(msgspec.Struct, gc=False, kw_only=True):
-    """Labels and flags that somebody gave to an item in one answer.
+class Given(_Reply, gc=False, kw_only=True):
+    """Labels and flags that somebody gave to an item in one answer."""
 
-    ``id`` identifies the answer: a later answer with the same id by the same person replaces it.
-    """
-
-    place: Place
-    where: str
     record: dict[str, Any]
-    id: str
     item: str
     marks: tuple[Mark, ...]
     person: str
     seconds: float | None
-    version: str
-    source: str
-    task: Task | None = None
     flags: tuple[FlagName, ...] = ()
     earlier: tuple["Given", ...] = ()
 
 
-class Reviewed(msgspec.Struct, gc=False, kw_only=True):
+class Reviewed(_Reply, gc=False, kw_only=True):
     """A reviewer's answer on a term.
 
     ``into`` is the id of the term to merge it into, or ``into_text`` a text that may name it. If
@@ -105,11 +111,8 @@ class Reviewed(msgspec.Struct, gc=False, kw_only=True):
     the reason codes and sentences of parts that are refused alone.
     """
 
-    place: Place
-    where: str
     record: dict[str, Any]
-    id: str
-    action: Literal["keep", "merge", "drop"]
+    action: Action
     into: str | None
     into_text: str
     must_name: bool
@@ -117,11 +120,27 @@ class Reviewed(msgspec.Struct, gc=False, kw_only=True):
     note: str
     person: str
     seconds: float | None
-    version: str
-    source: str
     task: Task
     problems: tuple[tuple[str, str], ...] = ()
     earlier: tuple["Reviewed", ...] = ()
+
+
+class Refused(_Reply, gc=False, kw_only=True):
+    """An answer, or a part of one, that is not usable.
+
+    With an ``id`` it is a version of that answer, and earlier versions do not count again. Without
+    an ``id`` it changes nothing. ``empty`` is true if the answer has no content at all.
+    """
+
+    record: dict[str, Any]
+    code: str
+    detail: str
+    person: str | None = None
+    place: Place = Place("", "", 0, 0)
+    id: str = ""
+    version: str = ""
+    empty: bool = False
+    earlier: tuple["Refused", ...] = ()
 
 
 class Consented(msgspec.Struct, gc=False, kw_only=True):
@@ -150,27 +169,6 @@ class Deleted(msgspec.Struct, gc=False, kw_only=True):
     where: str
     id: str
     at: str
-
-
-class Refused(msgspec.Struct, gc=False, kw_only=True):
-    """An answer, or a part of one, that is not usable.
-
-    With an ``id`` it is a version of that answer, and earlier versions do not count again. Without
-    an ``id`` it changes nothing. ``empty`` is true if the answer has no content at all.
-    """
-
-    where: str
-    record: dict[str, Any]
-    code: str
-    detail: str
-    source: str
-    person: str | None = None
-    task: Task | None = None
-    place: Place = Place("", "", 0, 0)
-    id: str = ""
-    version: str = ""
-    empty: bool = False
-    earlier: tuple["Refused", ...] = ()
 
 
 Reply = Written | Given | Reviewed | Refused

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from curation.catsets.entries import gap_in
 from curation.formats.table_words import NO, YES, Words, key, shipped_words
 from curation.formats.toml_files import shipped_table
-from curation.kinds import GOLD_COLUMNS, KINDS
+from curation.kinds import FILLED, FOLLOWED, GOLD_COLUMNS, ITEMS, LABELS, NUMBERS, ROUNDS, ItemKind
 from curation.records import Event
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
@@ -42,13 +42,13 @@ NAMES = {
 """Other names of columns."""
 
 INSTANCE = "instanceid"  # of Potato: the id of what people saw, an item or a task
-PARTS = range(1, 4)
 WRITERS = ("domain", "target", "context", *GOLD_COLUMNS)
 VALIDATORS = ("item_id", "annotator", "association", "label")
 COLUMNS = {
     *WRITERS,
     *VALIDATORS,
-    *(f"{name}_{n}" for name in ("association", "label") for n in PARTS),
+    *(f"association_{n}" for n in NUMBERS),
+    *(field for kind in ROUNDS.values() for field in kind.fields),
     "kind",
     "answer_id",
     "submitted_at",
@@ -56,20 +56,11 @@ COLUMNS = {
     "seconds",
     "task_id",
     "consent",
-    "template",
-    "flags",
     "date_order",
     "as_sent",
-    "decision",
-    "merge_into",
-    "merge_into_other",
-    "reasons",
-    "rename",
-    "neutral",
 }
 """Every column that is read, in a table or in the answers of a form."""
-CHOSEN = {"label", *(f"label_{n}" for n in PARTS), "flags", "consent"}
-CHOSEN |= {"decision", "merge_into", "reasons"}
+CHOSEN = {"label", *LABELS, "flags", "consent", "decision", "merge_into", "reasons"}
 """Columns whose values people choose from a list."""
 _JOINED = {name.replace("_", ""): NAMES.get(name, name) for name in (*COLUMNS, *NAMES)}
 """Columns by their names without underscores."""
@@ -279,16 +270,18 @@ def understood(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 def has_label_columns(columns: Collection[str]) -> bool:
     """Whether these are the columns of a validators' table, and not of a writers' table."""
-    return not {"label", *(f"label_{n}" for n in PARTS)}.isdisjoint(columns)
+    return not {"label", *LABELS}.isdisjoint(columns)
 
 
 def missing_columns(columns: Collection[str]) -> list[str]:
     """The columns that a table of this kind needs and does not have."""
     if not has_label_columns(columns):
-        return [name for name in WRITERS if name not in columns]
+        kinds = ITEMS.values() if "kind" in columns else (FILLED, FOLLOWED)
+        optional = {name for kind in kinds for name in GOLD_COLUMNS if name not in kind.columns}
+        return [name for name in WRITERS if name not in optional.union(columns)]
     needed = [name for name in VALIDATORS if name != "label"]
     if "label" not in columns:
-        needed[-1:] = [f"association_{n}" for n in PARTS if f"label_{n}" in columns]
+        needed[-1:] = [f"association_{n}" for n in NUMBERS if f"label_{n}" in columns]
     return [name for name in needed if name not in columns]
 
 
@@ -305,7 +298,7 @@ def used_columns(columns: Collection[str]) -> set[str]:
     """
     if not has_label_columns(columns):
         return {*WRITERS, "item_id", "kind"} | _ABOUT
-    ends = ("",) if "label" in columns else [f"_{n}" for n in PARTS]
+    ends = ("",) if "label" in columns else [f"_{n}" for n in NUMBERS]
     pairs = {f"{name}{end}" for name in ("association", "label") for end in ends}
     return {"item_id"} | pairs | _ABOUT
 
@@ -346,30 +339,44 @@ def _written(
     event: Event | Sent, row: dict[str, Any], place: Place, version: str, where: str
 ) -> Written:
     context = need(row, "context")
-    kind: str = str(row.get("kind") or "").strip().casefold()
-    kind = kind or ("intrasentence" if BLANK in context or gap_in(context) else "intersentence")
-    if kind not in KINDS:
-        raise UnusableError("bad_value", f"kind is neither of {', '.join(KINDS)}")
+    has_gap = BLANK in context or gap_in(context)
+    name = str(row.get("kind") or "").strip().casefold() or (FILLED if has_gap else FOLLOWED).name
+    kind = next((kind for kind in ITEMS.values() if kind.name == name), None)
+    if kind is None:
+        raise UnusableError("bad_value", f"kind is neither of {', '.join(ITEMS)}")
     domain, target = need_id(row, "domain"), need_target(row)
-    texts = {name: need(row, name).strip() for name in GOLD_COLUMNS}
-    if kind == "intrasentence":
-        texts = {name: whole_sentence(context, target, text) for name, text in texts.items()}
+    options = options_of(kind, context, target, [need(row, n).strip() for n in kind.columns])
+    texts = [option.sentence for option in options]
     item_id = need_id(row, "item_id") if text_of(row, "item_id") else ""
     return Written(
         place=place,
         where=where,
         record=event.payload,
-        id=item_id or stable_id("item", kind, domain, target, context, *texts.values()),
-        kind="intrasentence" if kind == "intrasentence" else "intersentence",
+        id=item_id or stable_id("item", kind.name, domain, target, context, *texts),
+        kind=kind.name,
         domain=domain,
         target=target,
         context=context.strip(),
-        options=tuple(Option(None, texts[name], GOLD_COLUMNS[name], None) for name in GOLD_COLUMNS),
+        options=options,
         person=annotator_of(row) or None,
         seconds=seconds_of(row),
         version=version,
         source=event.source,
     )
+
+
+def options_of(
+    kind: ItemKind, context: str, target: str, texts: Iterable[str]
+) -> tuple[Option, ...]:
+    """The associations that a writer wrote, in the order of the kind's roles."""
+    sentences = [as_sentence(kind, context, target, text) for text in texts]
+    pairs = zip(sentences, kind.roles, strict=True)
+    return tuple(Option(None, sentence, role, None) for sentence, role in pairs)
+
+
+def as_sentence(kind: ItemKind, context: str, target: str, text: str) -> str:
+    """The sentence that an association of a kind is; words that fill a gap are completed."""
+    return whole_sentence(context, target, text) if kind.has_gap else text
 
 
 ENDS = tuple(".!?。！？؟।…")
@@ -402,7 +409,7 @@ def _ends(columns: frozenset[str]) -> tuple[str, ...]:
     """The endings of the names of a row's pairs of columns (association and label)."""
     if "label" in columns:
         return ("",)
-    return tuple(f"_{n}" for n in PARTS if {f"label_{n}", f"association_{n}"} & columns)
+    return tuple(f"_{n}" for n in NUMBERS if {f"label_{n}", f"association_{n}"} & columns)
 
 
 def _labels(

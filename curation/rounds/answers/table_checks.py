@@ -10,7 +10,7 @@ from typing import Any
 from curation.files import CurationError
 from curation.formats.table_words import Words, read_label
 from curation.formats.tables import list_columns
-from curation.kinds import RoundKindName
+from curation.kinds import ITEMS, LABELS, ROUNDS, RoundKindName
 from curation.rounds.answers import forms, rows
 from curation.text.times import ORDERS, Order, order_of, spreadsheet_day
 from curation.text.wording import some
@@ -40,9 +40,8 @@ def check_columns(
     names = _headings(table)
     refuse_full_json(names, where)
     columns = rows.columns_of(names, of_tasks=False)
-    numbered = [f"label_{n}" for n in rows.PARTS]
     missing = rows.missing_columns(columns)
-    unnamed = [f"association_{n}" for n in rows.PARTS if f"label_{n}" in columns]
+    unnamed = [name.replace("label", "association") for name in LABELS if name in columns]
     if unnamed and missing == unnamed and rows.is_potato(names):
         return (
             f"{where}: no column {', '.join(unnamed)}; label_1 is taken for the first text of each "
@@ -52,14 +51,23 @@ def check_columns(
         _refuse_raters(table, names, columns, where)
         raise CurationError(
             f"{where}: no column {', '.join(missing)}; it has {list_columns(names)}"
-            + _did_you_mean([*missing, *rows.VALIDATORS, *numbered], names, cells),
+            + _did_you_mean([*missing, *rows.VALIDATORS, *LABELS], names, cells),
             f"a writers' table has {', '.join(rows.WRITERS)}; a validators' table has "
-            f"{', '.join(rows.VALIDATORS)}, or association_1, label_1 to association_3, label_3; "
+            f"{', '.join(rows.VALIDATORS)}, or association_1, label_1 to "
+            f"association_{len(LABELS)}, {LABELS[-1]}; "
             "if each rater has a column, see «A column for each rater» in docs/tables.md",
         )
     if not rows.has_label_columns(columns) or "label" in columns:
         return ""
-    return _incomplete([name for name in numbered if name not in columns], names, where, cells)
+    return _incomplete(_missing(LABELS, columns), names, where, cells)
+
+
+def _missing(needed: Sequence[str], columns: frozenset[str] | set[str]) -> list[str]:
+    """The columns that answers need and a table lacks; labels can be as many as some kind has."""
+    enough = [needed[: kind.size] for kind in ITEMS.values()] if needed == LABELS else [needed]
+    if any(columns.issuperset(each) for each in enough):
+        return []
+    return [name for name in needed if name not in columns]
 
 
 def refuse_full_json(names: Collection[str], where: str) -> None:
@@ -86,7 +94,7 @@ def _refuse_raters(
     if "annotator" in columns:
         return
     # label_1 to label_3 are one person's labels of three texts, unless each row has one text.
-    others = NO_RATERS | ({"label"} if "association" in columns else {"label", *forms.LABELS})
+    others = NO_RATERS | ({"label"} if "association" in columns else {"label", *LABELS})
     raters = []
     for name in names:
         cells = {text for row in table if (text := rows.text_of(row, name))}
@@ -129,16 +137,16 @@ def check_answers(
     """
     names = _headings(table)
     columns = set(rows.columns_of(names, words))
-    if kind == "intrasentence" and "context" in columns:
-        columns.add("template")
-    needed = forms.NEEDED[kind]
-    missing = [name for name in needed if name not in columns]
+    needed, writes = ROUNDS[kind].needed, ROUNDS[kind].writes
+    if writes and "context" in columns:
+        columns.add(writes.context)
+    missing = _missing(needed, columns)
     if missing != list(needed):
         return _incomplete(missing, names, where, cells)
     if _is_consent(table, names, words):
         return ""
     of_turk = f"Answer.{needed[0]}"
-    if kind in ("review", "validation"):
+    if needed[0] in rows.CHOSEN:
         of_turk += f" or, for each value, {of_turk}.VALUE"
     raise CurationError(
         f"{where}: no column with answers to a round of {kind}; it has {list_columns(names)}"
@@ -185,7 +193,7 @@ def unused_columns(
 
 def filled_in(row: Mapping[str, Any], kind: RoundKindName) -> set[str]:
     """The columns with an answer in a row, given by column."""
-    names = (*forms.FIELDS[kind], *rows.unread(row))
+    names = (*ROUNDS[kind].fields, *rows.unread(row))
     return {name for name in names if rows.text_of(row, name)}
 
 

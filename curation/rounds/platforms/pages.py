@@ -1,8 +1,8 @@
 """What annotators see: texts in their language, forms, instructions, and the data of tasks.
 
 Every string that people read is in ``annotation_configs/text/<language>.toml``; a campaign can
-change single strings in a file of its own. The forms in ``annotation_configs/label_studio`` have no
-words, only placeholders for them: ``{section.key}``.
+change single strings in a file of its own. The forms in ``annotation_configs/label_studio`` are
+templates that have no words, only the names of texts: ``{{ section.key }}``.
 
 A training set is a table of examples with the right answer and a reason, which people try before
 their tasks. ``data/training/<language>.csv`` has the shipped ones; a campaign can have its own in
@@ -15,13 +15,17 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.sax.saxutils import escape
+
+from markupsafe import Markup
 
 from curation.files import CurationError, read_text, shipped
 from curation.formats.table_words import (
     FIRST,
+    FORM,
     OTHER,
     PROMPTS,
     blank_word,
@@ -33,19 +37,28 @@ from curation.formats.table_words import (
 from curation.formats.table_words import Sections as Texts
 from curation.formats.tables import list_columns, read_csv, restore_cell
 from curation.formats.toml_files import read_toml
-from curation.kinds import GOLDS, KINDS, ROUND_KINDS, ROUNDS, RoundKindName
-from curation.records import Task
+from curation.kinds import (
+    ACTIONS,
+    GOLDS,
+    NUMBERS,
+    ROUND_KINDS,
+    ROUNDS,
+    VALIDATION,
+    RoundKindName,
+)
+from curation.records import FLAGS, Task
 from curation.text.item_form import BLANK, filler, show_blank
 from curation.text.wording import some
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 NAMED = 20  # keys that an error names
 SHORTEST = 3  # letters of a word for the gap
 PAY_FACTS = ("amount", "currency")
 STUDY = "study"  # the section of facts about the study
 TYPING = "typing"  # the line of the consent on counts, and the place for it among its lines
-MADE = "made"  # the section of placeholders that are computed here
 _DIGITS = 6  # hexadecimal digits of a consent text's digest
-_PLACE = re.compile(r"\{(\w+)\.(\w+)\}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff]")  # what XML cannot hold
 _FACT = re.compile(r"\{(\w*)\}")
 _MARKS = ((re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"), (re.compile(r"\*(.+?)\*"), r"<i>\1</i>"))
@@ -323,30 +336,57 @@ def consent_version(texts: Texts) -> str:
 # --- forms and instructions -----------------------------------------------------------------
 
 
-def config(kind: RoundKindName, texts: Texts) -> str:
-    """Label Studio's labeling config of a round, with all texts filled in."""
-    folder = shipped("annotation_configs", "label_studio")
+def config(kind: RoundKindName, texts: Texts, *, shown: int = len(NUMBERS)) -> str:
+    """Label Studio's labeling config of a round, with all texts filled in.
+
+    Args:
+        kind: the kind of the round.
+        texts: its texts.
+        shown: how many texts its tasks show, if they show any.
+    """
     lines = [
         f"**{heading}**\n\n{body}" if heading else body for heading, body in _panel(kind, texts)
     ]
-    lines += [texts["writing"]["unsent"]] if kind in KINDS else []  # Label Studio keeps no draft
+    writes = ROUNDS[kind].writes
+    lines += [texts["writing"]["unsent"]] if writes else []  # Label Studio keeps no draft
     made = {
         "instruction": "\n\n".join(lines),
         "consent": "\n\n".join(texts["consent"]["lines"]),
         "version": consent_version(texts),
-        "gapless": _gapless(blank_word(texts)),
+        "gapless": Markup(_gapless(blank_word(texts))),  # noqa: S704
+        "warning": texts["content_warning"][ROUNDS[kind].work],
     }
+    form = _forms().get_template(f"{ROUNDS[kind].form}.xml")
+    return form.render(
+        **texts,
+        made=made,
+        own=texts[kind],
+        columns=[*writes.columns] if writes else (),
+        numbers=NUMBERS[:shown],
+        golds=GOLDS,
+        flags=FLAGS,
+        actions=ACTIONS,
+        reasons=tuple(FORM["reason"]),
+    )
 
-    def text(place: re.Match[str]) -> str:
-        section, key = place.groups()
-        return made[key] if section == MADE else str(texts[section][key])
 
-    def put(place: re.Match[str]) -> str:
-        if place.groups() == (MADE, "style"):
-            return escape(_PLACE.sub(text, read_text(folder / "style.css")))
-        return _attribute(text(place))
+@cache
+def _forms() -> "Environment":
+    """The forms of Label Studio; each text becomes the value of an attribute."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return _PLACE.sub(put, read_text(folder / f"{kind}.xml"))
+    def attribute(text: object) -> Markup:
+        return text if isinstance(text, Markup) else _attribute(str(text))
+
+    return Environment(
+        loader=FileSystemLoader(shipped("annotation_configs", "label_studio")),
+        autoescape=True,
+        finalize=attribute,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
 
 
 def _gapless(word: str) -> str:
@@ -356,13 +396,13 @@ def _gapless(word: str) -> str:
     return "".join(f':not([value*="{gap}"])' for gap in escaped)
 
 
-def _attribute(text: str) -> str:
+def _attribute(text: str) -> Markup:
     """A text as an XML attribute's value.
 
     Label Studio reads a dollar sign and the word after it as a field of the task's data, and shows
     « undefined ». An invisible joiner between them prevents this.
     """
-    return escape(apart(text), {'"': "&quot;", "\n": "&#10;"})
+    return Markup(escape(apart(text), {'"': "&quot;", "\n": "&#10;"}))  # noqa: S704
 
 
 def apart(text: str) -> str:
@@ -372,7 +412,8 @@ def apart(text: str) -> str:
 
 def content_warning(kind: RoundKindName, texts: Texts) -> str:
     """What people are warned of; who writes neutral texts reads stereotypes, and writes none."""
-    return str(texts["content_warning"]["label" if kind == "neutral" else ROUNDS[kind].work])
+    own = ROUNDS[kind]
+    return str(texts["content_warning"]["label" if own.shows_items else own.work])
 
 
 def instruction(kind: RoundKindName, texts: Texts) -> str:
@@ -473,7 +514,7 @@ def _panel(kind: RoundKindName, texts: Texts) -> Iterator[tuple[str, str]]:
 def parts(kind: RoundKindName, texts: Texts) -> list[tuple[str, list[str]]]:
     """An instruction's headings, and the lines under each; the first has no heading."""
     own, heads = texts[kind], texts["instruction"]
-    shared = texts["writing"]["rules"] if kind in KINDS else []
+    shared = texts["writing"]["rules"] if ROUNDS[kind].writes else []
     headed = [
         ("", [*own["intro"], heads["purpose"]]),
         (heads["labels_title"], own.get("labels", [])),
@@ -528,26 +569,31 @@ def task_data(
         choices: for a review, ids and shown texts of the terms to merge it into.
     """
     data: dict[str, Any] = {"task_id": task.id, "consent_version": consent_version(texts)}
-    if kind == "review":
+    own = ROUNDS[kind]
+    if own.work == "review":
         offered = [{"value": shown, "alias": term} for term, shown in choices]
         offered.append({"value": texts["review"]["into_other"], "alias": OTHER})
         return data | {"term": task.target, "domain": task.domain, "info": info, "choices": offered}
     data |= {"target": task.target, "domain": task.domain}
-    if kind in ("validation", "neutral"):
+    if own.shows_items:
         data["context"] = show_blank(task.context or "", blank_word(texts))
         for number, shown in enumerate(task.shown, 1):
             data |= {f"id_{number}": shown.id, f"text_{number}": shown.text}
     return data
 
 
+def numbers_in(data: Mapping[str, Any]) -> list[int]:
+    """The numbers of the texts that the data of a task shows, as in ``text_1``."""
+    return [number for number in NUMBERS if f"text_{number}" in data]
+
+
 # --- training -------------------------------------------------------------------------------
 
 COLUMNS = ("kind", "target", "context", "text", "label", "why")
-DECISIONS = ("keep", "merge", "drop")
 KEEPS_RULES = ("good", "bad")
 """The answers for writers: whether something that was written keeps to the rules of writing."""
 BETWEEN = " | "
-"""What is between the three texts of an item that was written."""
+"""What is between the texts of an item that was written."""
 
 
 class TrainingExample(NamedTuple):
@@ -558,7 +604,7 @@ class TrainingExample(NamedTuple):
         target: the group that it is about; of a review, it may be empty.
         context: the context of the text, with BLANK for the gap of an intrasentence context.
         text: the text to label; of a review, the term to decide on; of writing, what was written:
-            a neutral text, or the three of an item with ``BETWEEN``, in the order of its form.
+            a neutral text, or those of an item with ``BETWEEN``, in the order of its form.
         label: the right answer: a label, or one of ``values_of``.
         why: the reason, which people read after they have answered.
     """
@@ -571,10 +617,9 @@ class TrainingExample(NamedTuple):
     why: str
 
 
-def values_of(kind: str) -> tuple[str, ...]:
-    """The answers to an example for a kind of round; an empty kind is validation."""
-    work = ROUNDS[kind].work if kind in ROUND_KINDS else "label"
-    return {"review": DECISIONS, "write": KEEPS_RULES}.get(work, GOLDS)
+def values_of(kind: RoundKindName) -> tuple[str, ...]:
+    """The answers to an example for a kind of round."""
+    return {"review": ACTIONS, "write": KEEPS_RULES, "label": GOLDS}[ROUNDS[kind].work]
 
 
 def read_training(own: Path, language: str, kind: RoundKindName) -> tuple[TrainingExample, ...]:
@@ -597,8 +642,7 @@ def read_training(own: Path, language: str, kind: RoundKindName) -> tuple[Traini
     path = next((path for path in there if path.exists()), None)
     if path is None:
         return ()
-    kinds = (kind, "") if kind == "validation" else (kind,)
-    return tuple(each for each in _read_examples(path) if each.kind in kinds)
+    return tuple(each for each in _read_examples(path) if (each.kind or VALIDATION.name) == kind)
 
 
 def _read_examples(path: Path) -> list[TrainingExample]:
@@ -618,33 +662,37 @@ def _example(row: Mapping[str, Any], place: str) -> TrainingExample:
             f"{place}: more cells than columns", "put texts with a comma into quotation marks"
         )
     cells = {name: " ".join(restore_cell(str(row.get(name) or "")).split()) for name in COLUMNS}
-    kind = cells["kind"] = cells["kind"].casefold()
-    if kind and kind not in ROUND_KINDS:
+    name = cells["kind"].casefold()
+    kind = next((kind for kind in ROUNDS.values() if kind.name == (name or VALIDATION.name)), None)
+    if kind is None:
         raise CurationError(
-            f"{place}: no kind of round {kind!r}",
+            f"{place}: no kind of round {name!r}",
             f"use {', '.join(ROUND_KINDS)}, or leave the cell empty for validation",
         )
-    needed = ("text", "label", "why") if kind == "review" else COLUMNS[1:]
+    needed = ("text", "label", "why") if kind.work == "review" else COLUMNS[1:]
     empty = [name for name in needed if not cells[name]]
     if empty:
         raise CurationError(f"{place}: {', '.join(empty)}: empty", "fill it in")
-    known = values_of(kind)
-    word, words = cells["label"], shipped_words()
-    label = words.read("decision", word) if kind == "review" else read_label(word, words)
-    label = word.casefold() if known == KEEPS_RULES else label
+    known, word, words = values_of(kind.name), cells["label"], shipped_words()
+    meant = {
+        "review": words.read("decision", word),
+        "label": read_label(word, words),
+        "write": word.casefold(),
+    }
+    label = meant[kind.work]
     if label not in known:
         raise CurationError(
             f"{place}: {word!r} is not the answer to such an example", f"use {', '.join(known)}"
         )
-    is_item = kind in KINDS
-    if is_item and len(cells["text"].split(BETWEEN)) != len(GOLDS):
+    context, text, written = cells["context"], cells["text"], kind.writes
+    if written and len(text.split(BETWEEN)) != written.size:
         raise CurationError(
-            f"{place}: the text is not the three texts of an item",
-            f"put{BETWEEN}between stereotype, anti-stereotype and unrelated",
+            f"{place}: the text is not the {written.size} texts of an item",
+            f"put{BETWEEN}between {', '.join(written.roles[:-1])} and {written.roles[-1]}",
         )
-    if not is_item and BLANK in cells["context"] and not filler(cells["context"], cells["text"]):
+    if not written and BLANK in context and not filler(context, text):
         raise CurationError(
             f"{place}: the text is not the context with {BLANK} filled",
             "repeat the context, with words in the place of the gap",
         )
-    return TrainingExample(**{**cells, "label": str(label)})
+    return TrainingExample(name, cells["target"], context, text, str(label), cells["why"])

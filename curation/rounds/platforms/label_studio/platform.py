@@ -142,9 +142,10 @@ class LabelStudioRound(Platform):
         self._warn_of_writing(server.url)
         project = self.round.project
         if project is None:
+            shown = max((len(task.shown) for task in tasks), default=0)
             project = server.make_project(
                 self.title,
-                config=pages.config(self.round.kind, texts),
+                config=pages.config(self.round.kind, texts, shown=shown),
                 instruction=pages.instruction(self.round.kind, texts),
                 answers=min((task.wanted for task in tasks), default=1),
             )

@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
+from curation.kinds import LABELS, NUMBERS, ROUNDS
 from curation.records import FAILS
-from curation.rounds.answers.forms import LABELS
 from curation.rounds.platforms.web.rounds import ENDED, Plan, WebTask
 from curation.rounds.platforms.web.store import Store
 
 RIGHT = "unrelated"
 SLIPS = 1
-"""In how many of the three lines somebody may choose another label by mistake."""
+"""In how many of its lines somebody may choose another label by mistake."""
 NAME = "check-"
 """How the id of a check begins; its number follows."""
 DONE = "SELECT count(*) FROM leases WHERE person = ? AND round = ? AND until < 0"
@@ -37,7 +37,7 @@ def has_failed(store: Store, person: str, round: str) -> bool:
 def due(store: Store, person: str, plan: Plan) -> WebTask | None:
     """The check that comes before the person's next task, as a task; None if there is none."""
     span = plan.instruction_checks
-    if not span or plan.kind != "validation":
+    if not span or ROUNDS[plan.kind].work != "label":
         return None
     given = {row[0] for row in store.rows(GIVEN, person, plan.name)}
     number = next(n for n in count() if n not in given)
@@ -51,7 +51,7 @@ def task(plan: Plan, number: int) -> WebTask:
     web, label = plan.texts["web"], str(plan.texts["validation"][RIGHT])
     data = {"target": web["check_target"], "context": web["check_context"]}
     line = web["check_line"].replace("[label]", label)
-    return WebTask(f"{NAME}{number}", "", None, data | {f"text_{n}": line for n in (1, 2, 3)})
+    return WebTask(f"{NAME}{number}", "", None, data | {f"text_{n}": line for n in NUMBERS})
 
 
 def is_answered(store: Store, person: str, round: str, task: str) -> bool:

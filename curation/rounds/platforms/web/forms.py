@@ -20,14 +20,23 @@ from markupsafe import Markup, escape
 from curation.checks import content, lexical, surface
 from curation.checks.lists import Lists, lists
 from curation.checks.surface import Finding, ItemTexts
-from curation.formats.table_words import OTHER
-from curation.kinds import GOLD_COLUMNS, GOLDS, KINDS, ROUNDS, Kind, RoundKindName
+from curation.formats.table_words import FORM, OTHER
+from curation.kinds import (
+    ACTIONS,
+    FOLLOWED,
+    GOLDS,
+    LABELS,
+    ROUNDS,
+    ItemKind,
+    RoundKind,
+    RoundKindName,
+)
 from curation.records import FLAGS
-from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED, neutral_flaw
+from curation.rounds.answers.forms import kind_of, neutral_flaw
 from curation.rounds.answers.parsed import LONGEST_TEXT
-from curation.rounds.answers.rows import whole_sentence
+from curation.rounds.answers.rows import as_sentence
 from curation.rounds.platforms import pages
-from curation.rounds.platforms.pages import BETWEEN, KEEPS_RULES, values_of
+from curation.rounds.platforms.pages import BETWEEN, KEEPS_RULES, numbers_in, values_of
 from curation.rounds.platforms.web.rounds import Plan, WebTask
 from curation.rounds.platforms.web.store import Past, Store
 from curation.text.item_form import BLANK, fill, flaws, read_blank
@@ -37,18 +46,9 @@ if TYPE_CHECKING:
     from curation.rounds.platforms.interface import ItemFacts, Overview
     from curation.rounds.platforms.web.prolific import Prolific
 
-REASONS = ("unknown", "not_a_group", "insult", "too_general", "wrong_word", "other_reason")
+REASONS = tuple(FORM["reason"])
 SKIPS = ("none", "upset", "unknown", "unclear", "other")
-SECONDS: dict[RoundKindName, int] = {
-    "review": 30,
-    "intrasentence": 150,
-    "intersentence": 210,
-    "validation": 45,
-    "neutral": 60,
-}
-"""How long a task takes about, to tell people before they begin."""
 ADDRESSES = re.compile(r"https?://[^\s<>\"]*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-WORDS = tuple(GOLD_COLUMNS)
 BESIDE_GAP = (
     "CJK",
     "HIRAGANA",
@@ -125,12 +125,12 @@ def read(kind: RoundKindName, form: Form) -> dict[str, Any]:
     What does not belong to the answer is left out: a value that the form does not offer, or the
     reason for dropping a term that is kept.
     """
-    fields = {name: form.one(name) for name in FIELDS[kind]}
-    if kind == "validation":
-        for name in LABELS:
-            fields[name] = _one_of(GOLDS, fields[name])
+    fields = {name: form.one(name) for name in ROUNDS[kind].fields}
+    for name in fields.keys() & {*LABELS}:
+        fields[name] = _one_of(GOLDS, fields[name])
+    if "flags" in fields:
         fields["flags"] = _joined(FLAGS, form.get("flags", ()))
-    elif kind == "review":
+    if "decision" in fields:
         action = fields["decision"] = _one_of(ACTIONS, fields["decision"])
         fields["reasons"] = _joined(REASONS, form.get("reasons", ())) if action == "drop" else ""
         if action != "merge":
@@ -203,16 +203,16 @@ class Checker(NamedTuple):
             fields: the fields, as from ``read``.
             live: the person still writes, so that nothing is said of what is empty.
         """
-        kind = self.plan.kind
+        kind = ROUNDS[self.plan.kind]
         found = [] if live else list(self._missing(task, fields))
         for name, text in fields.items():
             if len(text) > LONGEST_TEXT:
                 found.append(self._problem(name, "too_long"))
-        if kind in KINDS and not found:
-            found += self._of_item(task, fields)
-        if kind == "neutral" and fields["neutral"].strip() and not found:
+        if kind.writes and not found:
+            found += self._of_item(task, fields, kind.writes)
+        if fields.get("neutral", "").strip() and not found:
             found += self._of_neutral(task, fields["neutral"])
-        order = [*FIELDS[kind]]
+        order = kind.fields
         return sorted(dict.fromkeys(found), key=lambda one: (order.index(one.field), not one.stops))
 
     def _problem(self, field: str, code: str, *, stops: bool = True, text: str = "") -> Problem:
@@ -222,16 +222,17 @@ class Checker(NamedTuple):
 
     def _missing(self, task: WebTask, fields: Mapping[str, Any]) -> Iterator[Problem]:
         texts, kind = self.plan.texts, self.plan.kind
-        for name in NEEDED[kind]:
-            if not fields[name].strip():
-                if kind == "validation":
-                    yield self._problem(name, "choose_label")
-                else:
-                    key = "question" if name == "decision" else name
-                    own = "fix_blank_missing" if name == "template" else ""
-                    text = texts["web"].get(own) or texts[kind][f"{key}_required"]
-                    yield self._problem(name, "missing_field", text=text)
-        if kind != "review":
+        for name in _needed(ROUNDS[kind], task):
+            if fields[name].strip():
+                continue
+            if name in LABELS:
+                yield self._problem(name, "choose_label")
+            else:
+                key = "question" if name == "decision" else name
+                own = "fix_blank_missing" if name == "template" else ""
+                text = texts["web"].get(own) or texts[kind][f"{key}_required"]
+                yield self._problem(name, "missing_field", text=text)
+        if "decision" not in fields:
             return
         review = texts["review"]
         offered = {choice["alias"] for choice in task.data["choices"]}
@@ -242,22 +243,25 @@ class Checker(NamedTuple):
         if fields["decision"] == "drop" and not fields["reasons"]:
             yield self._problem("reasons", "missing_field", text=review["reasons_required"])
 
-    def _of_item(self, task: WebTask, fields: Mapping[str, Any]) -> Iterator[Problem]:
+    def _of_item(
+        self, task: WebTask, fields: Mapping[str, Any], kind: ItemKind
+    ) -> Iterator[Problem]:
         """The problems of an item, or of the part of one that is there."""
-        plan, target = self.plan, str(task.data["target"])
-        assert plan.kind in KINDS
-        about = "template" if plan.kind == "intrasentence" else "context"
+        plan, target, about = self.plan, str(task.data["target"]), kind.context
         blank = plan.texts["writing"]["blank"]
         context = _as_folded(fields[about], blank)
-        words = {name: _as_folded(fields[name], blank) for name in WORDS if fields[name].strip()}
-        sentences = {name: text for name, text in words.items() if context or about == "context"}
-        if plan.kind == "intrasentence":
-            sentences = {n: whole_sentence(context, target, t) for n, t in sentences.items()}
+        given = [name for name in kind.columns if fields[name].strip()]
+        words = {name: _as_folded(fields[name], blank) for name in given}
+        sentences = {
+            name: as_sentence(kind, context, target, text)
+            for name, text in words.items()
+            if context or not kind.has_gap
+        }
         names = [*sentences]
         stopped = False
-        alike = words if about == "template" else sentences
+        alike = words if kind.has_gap else sentences
         settings = {"name_target": plan.name_target, "blank_alone": plan.blank_alone}
-        found = list(flaws(plan.kind, (target,), context, [*sentences.values()], **settings))
+        found = list(flaws(kind.name, (target,), context, [*sentences.values()], **settings))
         # Without exactly one gap, what the words make of the sentence says nothing of the words.
         gapless = any(flaw.code in ("blank_missing", "blank_twice") for flaw in found)
         for flaw in found:
@@ -265,7 +269,7 @@ class Checker(NamedTuple):
                 continue
             stopped = True
             yield self._problem(about if flaw.at is None else names[flaw.at], flaw.code)
-        if not stopped and about == "template" and _touches_gap(context):
+        if not stopped and kind.has_gap and _touches_gap(context):
             yield self._problem(about, "blank_touches", stops=False)
         seen: dict[str, str] = {}
         for name, text in alike.items():
@@ -277,60 +281,69 @@ class Checker(NamedTuple):
             if text and content.meta_text(text, patterns):
                 stopped = True
                 yield self._problem(name, "meta_text")
-        if stopped or not context or len(words) < len(WORDS):
+        if stopped or not context or len(words) < kind.size:
             return
-        if self._is_near(task, context, sentences):
+        if self._is_near(task, kind, context, sentences):
             yield self._problem(about, "near_duplicate")
             return
-        yield from self._warnings(about, target, str(task.data["domain"]), context, sentences)
+        item = ItemTexts(
+            kind.name,
+            str(task.data["domain"]),
+            target,
+            context,
+            tuple(sentences.values()),
+            kind.roles,
+        )
+        yield from self._warnings(kind, item)
 
     def _of_neutral(self, task: WebTask, written: str) -> Iterator[Problem]:
         """The problem of a neutral association, as the fold finds it."""
-        blank, patterns = (
-            self.plan.texts["writing"]["blank"],
-            content.meta_patterns(self.plan.language),
-        )
+        blank = self.plan.texts["writing"]["blank"]
         context, text = _as_folded(task.data["context"], blank), _as_folded(written, blank)
-        kind: Kind = "intrasentence" if BLANK in context else "intersentence"
-        if kind == "intrasentence":
-            text = whole_sentence(context, str(task.data["target"]), text)
-        three = [str(task.data[f"text_{n}"]) for n in (1, 2, 3)]
-        meta = partial(content.meta_text, patterns=patterns)
-        if flaw := neutral_flaw(kind, context, three, text, meta):
+        kind = kind_of(context)
+        text = as_sentence(kind, context, str(task.data["target"]), text)
+        others = [str(task.data[f"text_{n}"]) for n in numbers_in(task.data)]
+        meta = partial(content.meta_text, patterns=content.meta_patterns(self.plan.language))
+        if flaw := neutral_flaw(kind.name, context, others, text, meta):
             yield self._problem("neutral", flaw[0])
 
-    def _is_near(self, task: WebTask, context: str, sentences: Mapping[str, str]) -> bool:
+    def _is_near(
+        self, task: WebTask, kind: ItemKind, context: str, sentences: Mapping[str, str]
+    ) -> bool:
         plan = self.plan
-        assert plan.kind in KINDS
         earlier = list(plan.earlier.get(task.term, ()))
-        for item in self.store.written(plan.kind, task.term, (self.editor, task.id)):
-            earlier.append(self._gist(str(task.data["target"]), item))
-        own = content.gist(context, [sentences[name] for name in WORDS[:2]])
+        for item in self.store.written(kind.name, task.term, (self.editor, task.id)):
+            earlier.append(self._gist(str(task.data["target"]), kind, item))
+        own = content.gist(context, [sentences[name] for name in _meant(kind)])
         return content.near(earlier, own, likeness=plan.near) is not None
 
-    def _gist(self, target: str, item: Mapping[str, Any]) -> str:
+    def _gist(self, target: str, kind: ItemKind, item: Mapping[str, Any]) -> str:
         """The gist of an item that somebody wrote here, as the fold makes it."""
-        blank, is_intra = self.plan.texts["writing"]["blank"], "template" in item
-        context = _as_folded(item.get("template" if is_intra else "context"), blank)
-        texts = [" ".join(nfc(str(item.get(name) or "")).split()) for name in WORDS[:2]]
-        if is_intra:
-            texts = [whole_sentence(context, target, text) for text in texts]
-        return content.gist(context, texts)
+        context = _as_folded(item.get(kind.context), self.plan.texts["writing"]["blank"])
+        texts = [" ".join(nfc(str(item.get(name) or "")).split()) for name in _meant(kind)]
+        return content.gist(context, [as_sentence(kind, context, target, text) for text in texts])
 
-    def _warnings(
-        self, about: str, target: str, domain: str, context: str, sentences: Mapping[str, str]
-    ) -> Iterator[Problem]:
+    def _warnings(self, kind: ItemKind, item: ItemTexts) -> Iterator[Problem]:
         """What the checks of the language find, if the writer can change it."""
-        assert self.plan.kind in KINDS
-        a, b, c = (sentences[name] for name in WORDS)
-        item = ItemTexts(self.plan.kind, domain, target, context, (a, b, c), GOLDS)
+        columns = [*kind.columns]
         for finding in self.services.findings(self.plan.language, item):
             if f"fix_{finding.code}" not in self.plan.texts["web"]:
                 continue
-            field = about if finding.at is None else WORDS[finding.at]
-            if finding.code in ("punctuation_missing", "article_wrong") and about == "template":
-                field = about
+            of_context = kind.has_gap and finding.code in ("punctuation_missing", "article_wrong")
+            at = None if of_context else finding.at
+            field = kind.context if at is None else columns[at]
             yield self._problem(field, finding.code, stops=False)
+
+
+def _needed(kind: RoundKind, task: WebTask) -> list[str]:
+    """The fields without which an answer to a task is not complete."""
+    shown = {f"label_{number}" for number in numbers_in(task.data)}
+    return [name for name in kind.needed if name not in LABELS or name in shown]
+
+
+def _meant(kind: ItemKind) -> list[str]:
+    """The fields with what is said of the group, by which items are compared."""
+    return [name for name, role in kind.columns.items() if role != "unrelated"]
 
 
 def _touches_gap(context: str) -> bool:
@@ -358,7 +371,7 @@ def findings(language: str, item: ItemTexts) -> list[Finding]:
 
 def warm(language: str, services: Services) -> None:
     """Load what the checks of a language need, which takes seconds, before people wait for it."""
-    services.findings(language, ItemTexts("intersentence", "", "", "A.", ("B.", "C.", "D.")))
+    services.findings(language, ItemTexts(FOLLOWED.name, "", "", "A.", ("B.",) * FOLLOWED.size))
 
 
 # --- training -----------------------------------------------------------------------------------
@@ -401,21 +414,23 @@ def training_view(
         tries: whether each of the person's tries was passed.
         asks: the page asks; else it shows what most people say.
     """
-    kind, web = plan.kind, plan.texts["web"]
-    writes = ROUNDS[kind].work == "write"
-    texts = plan.texts["review" if kind == "review" else "validation"]
-    shown = {value: web[f"training_{value}"] for value in KEEPS_RULES} if writes else texts
-    names = {value: shown[value.replace("-", "_")] for value in values_of(kind)}
-    golds = [plan.texts["writing"][name] for name in WORDS] if kind in KINDS else [""]
+    kind, web = ROUNDS[plan.kind], plan.texts["web"]
+    shown = {
+        "review": plan.texts["review"],
+        "write": {value: web[f"training_{value}"] for value in KEEPS_RULES},
+        "label": plan.texts["validation"],
+    }[kind.work]
+    names = {value: shown[value.replace("-", "_")] for value in values_of(plan.kind)}
+    roles = [plan.texts["writing"][name] for name in kind.writes.columns] if kind.writes else [""]
     over = not any(tries) and len(tries) >= plan.training_tries
     return {
         "shown": "ask" if asks else "passed" if any(tries) else "end" if over else "failed",
         "questions": [
             msgspec.structs.asdict(example)
-            | {"given": answer, "parts": [*zip(golds, example.text.split(BETWEEN), strict=False)]}
+            | {"given": answer, "parts": [*zip(roles, example.text.split(BETWEEN), strict=False)]}
             for example, answer in zip(plan.training, answers, strict=True)
         ],
-        "lead": "training_lead_write" if writes else "training_lead",
+        "lead": "training_lead_write" if kind.work == "write" else "training_lead",
         "parts_of": instructions(plan),
         "labels": [*names.items()],
         "names": names | {"": "–"},
@@ -435,13 +450,13 @@ def warning(plan: Plan) -> str:
 
 def expect(plan: Plan, tasks: int) -> list[str]:
     """What to expect of a round: how many tasks, how long, what is paid; 0 tasks: only the rest."""
-    web = plan.texts["web"]
-    lines = [say(web["overview_one"], seconds=SECONDS[plan.kind])]
+    kind, web = ROUNDS[plan.kind], plan.texts["web"]
+    lines = [say(web["overview_one"], seconds=kind.seconds)]
     if tasks:
-        minutes = max(1, round(tasks * SECONDS[plan.kind] / 60))
+        minutes = max(1, round(tasks * kind.seconds / 60))
         lines.append(say(web["overview_tasks"], n=tasks))
         lines.append(say(web["overview_time"], minutes=minutes))
-    told = [web["check_told"]] if plan.kind == "validation" and plan.instruction_checks else []
+    told = [web["check_told"]] if kind.work == "label" and plan.instruction_checks else []
     return [*lines, *plan.texts["instruction"]["pay"], *told, web["overview_kept"]]
 
 
@@ -490,14 +505,14 @@ def task_view(
         task: the task.
         fields: what the form has, by canonical names.
         problems: what is to be changed.
-        order: the positions, 1 to 3, in which the person sees the task's associations.
+        order: the numbers of texts in the order in which the person sees them; those that the task
+            does not show are left out.
     """
-    texts, kind = plan.texts, plan.kind
-    key = {"review": "review_title", "validation": "label_title"}.get(kind, "write_title")
-    target = str(task.data["term" if kind == "review" else "target"])
-    before, _, after = texts["web"][key].partition("[target]")
-    first = {"review": "decision", "validation": f"label_{order[0]}", "intersentence": "context"}
-    first["neutral"] = "neutral"
+    texts, kind = plan.texts, ROUNDS[plan.kind]
+    target = _target(task.data)
+    before, _, after = texts["web"][f"{kind.work}_title"].partition("[target]")
+    order = [number for number in order if number in numbers_in(task.data)]
+    first = f"label_{order[0]}" if kind.work == "label" else kind.fields[0]
     stops = [one.field for one in problems if one.stops]
     return {
         "task": task,
@@ -506,9 +521,12 @@ def task_view(
         "heading": f"{before}{target}{after}",
         "heading_parts": (before, after),
         "order": order,
-        "focus": stops[0] if stops else first.get(kind, WORDS[0]),
+        "form": f"{kind.form}.html",
+        "own": texts[kind.name],
+        "focus": stops[0] if stops else first,
         "labels": [(gold, texts["validation"][gold.replace("-", "_")]) for gold in GOLDS],
-        "golds": WORDS,
+        "columns": [*kind.writes.columns] if kind.writes else [],
+        "actions": ACTIONS,
         "flags": FLAGS,
         "reasons": REASONS,
         "skips": SKIPS,
@@ -520,16 +538,24 @@ def task_view(
 
 def recalled(plan: Plan, past: Past) -> tuple[str, list[str]]:
     """What an answer is about, and what the person answered, as they read it."""
-    kind, (data, given, _) = plan.kind, past
-    if kind in (*KINDS, "neutral"):
-        return str(data.get("target", "")), [str(given[name]) for name in FIELDS[kind]]
-    words = plan.texts[kind] | {each["alias"]: each["value"] for each in data.get("choices", ())}
+    kind, (data, given, _) = ROUNDS[plan.kind], past
+    if kind.work == "write":
+        return _target(data), [str(given[name]) for name in kind.fields]
+    words = plan.texts[kind.name] | {
+        each["alias"]: each["value"] for each in data.get("choices", ())
+    }
     lines = []
-    for name in FIELDS[kind]:
+    for name in kind.fields:
         for value in filter(None, str(given[name]).split("|")):
             word = words.get(value.replace("-", "_"), value)
-            lines.append(f"{data.get(f'text_{name[-1]}', '')} – {word}" if name in LABELS else word)
-    return str(data.get("target") or data.get("term", "")), lines
+            text = data.get(name.replace("label", "text"), "")
+            lines.append(f"{text} – {word}" if name in LABELS else word)
+    return _target(data), lines
+
+
+def _target(data: Mapping[str, Any]) -> str:
+    """The group that a task is about, as people read it."""
+    return str(data.get("target") or data.get("term", ""))
 
 
 def filled(context: str, words: str, gap: str) -> str:

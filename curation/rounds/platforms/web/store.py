@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from curation.kinds import ROUNDS, Kind
+from curation.kinds import NUMBERS, ROUNDS, Kind
 from curation.rounds.platforms.web.database import digest_of
 from curation.rounds.platforms.web.rounds import ANSWERED, SKIPPED, Plan, Rounds, WebTask
 from curation.text.times import timestamp
@@ -542,9 +542,10 @@ class Store(Rounds):
         return [{k: v for k, v in payload.items() if k not in FRAME} for payload in payloads]
 
     def order(self, plan: Plan, task: str, person: str) -> list[int]:
-        """The order in which a person sees a task's three associations, always the same."""
-        keys = [self.digest("order", str(plan.seed), task, person, str(n)) for n in range(3)]
-        return sorted(range(3), key=keys.__getitem__)
+        """The order in which a person sees the texts of a task, always the same."""
+        places = range(len(NUMBERS))
+        keys = [self.digest("order", str(plan.seed), task, person, str(n)) for n in places]
+        return sorted(places, key=keys.__getitem__)
 
 
 # --- parts of a transaction -----------------------------------------------------------------

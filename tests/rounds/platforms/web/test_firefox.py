@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.rounds.answers.forms import FIELDS
+from curation.kinds import ROUNDS
 from support.browsers import node_package
 from support.web import Site, plan, put
 
@@ -43,7 +43,7 @@ def test_a_sentence_and_labels_in_firefox(tmp_path: Path) -> None:
     assert said == {
         "errors": [],
         "focus": "stereotype",
-        "empty": [f"fix-{name}" for name in FIELDS["intrasentence"]],
+        "empty": [f"fix-{name}" for name in ROUNDS["intrasentence"].fields],
         "first": "stereotype",
         "inserted": "The librarian was BLANK",
         "removed": "The librarian was ",

@@ -13,6 +13,7 @@ import pytest
 import requests
 
 from curation.files import CurationError
+from curation.kinds import LABELS
 from curation.rounds.platforms.web import arrivals, forms, prolific
 from curation.rounds.platforms.web.arrivals import Claim, Seen
 from curation.rounds.platforms.web.rounds import Load
@@ -466,7 +467,7 @@ def test_who_fails_two_instruction_checks_has_a_code_and_gets_no_more_tasks(
     path, checks = who.next(ROUND), 0
     while not path.endswith("/done"):
         checks += "/check-" in path
-        labels = dict.fromkeys(forms.LABELS, "stereotype") if "/check-" in path else {}
+        labels = dict.fromkeys(LABELS, "stereotype") if "/check-" in path else {}
         last = who.answer(path, id=uuid.uuid4().hex, **labels)
         path = who.next(ROUND)
     assert (checks, title(last)) == (2, said("failed_title"))
