@@ -98,7 +98,7 @@ class RoundKind:
         needed: the fields without which an answer is not complete; of labels, those of the texts
             that the task shows.
         seconds: about how long a task takes, to tell people before they begin.
-        tells: what all tables say of a task, besides its id and its texts.
+        tells: what all tables say of a task, besides its id, its context and its texts.
         writes: the kind of items that people write; None if they write none.
         shows_items: whether its tasks show items, which may be chosen by their rounds.
         keeps_terms: whether its terms keep their ids from now on, whatever happens later.
@@ -130,30 +130,16 @@ def _writing(item: ItemKind) -> RoundKind:
 REVIEW = RoundKind(
     "review",
     "review",
-    fields=("decision", "merge_into", "merge_into_other", "reasons", "rename"),
-    needed=("decision",),
+    ("decision", "merge_into", "merge_into_other", "reasons", "rename"),
+    ("decision",),
     seconds=30,
     tells=("term", "domain", "info"),
     keeps_terms=False,
 )
 VALIDATION = RoundKind(
-    "validation",
-    "label",
-    fields=(*LABELS, "flags"),
-    needed=LABELS,
-    seconds=45,
-    tells=("target", "domain", "context"),
-    shows_items=True,
+    "validation", "label", (*LABELS, "flags"), LABELS, seconds=45, shows_items=True
 )
-NEUTRAL = RoundKind(
-    "neutral",
-    "write",
-    fields=("neutral",),
-    needed=("neutral",),
-    seconds=60,
-    tells=("target", "domain", "context"),
-    shows_items=True,
-)
+NEUTRAL = RoundKind("neutral", "write", ("neutral",), ("neutral",), seconds=60, shows_items=True)
 
 ROUNDS: dict[RoundKindName, RoundKind] = {
     kind.name: kind

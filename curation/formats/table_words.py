@@ -17,7 +17,8 @@ from typing import Any, Literal
 
 from curation.files import shipped
 from curation.formats.toml_files import read_toml
-from curation.records import VALUES, Fields, Value
+from curation.kinds import ACTIONS, GOLDS, LABELS
+from curation.records import FLAGS, VALUES, Fields, Value
 from curation.text.item_form import BLANK
 
 Sections = dict[str, Fields]
@@ -35,14 +36,9 @@ MACHINE = ("answer_id", "updated_at", "as_sent", "item_id", "date_order")
 """Columns whose canonical names tables show in every language."""
 SPELLED = {"anti_stereotype": "anti-stereotype"}  # names of labels that are not keys of TOML
 FORM: dict[Space, dict[str, tuple[str, str]]] = {
-    "label": {
-        name: ("validation", SPELLED.get(name, name).replace("-", "_"))
-        for name in ("stereotype", "anti-stereotype", "unrelated")
-    },
-    "decision": {name: ("review", name) for name in ("keep", "merge", "drop")},
-    "flag": {
-        name: ("validation", name) for name in ("objective", "ungrammatical", "unknown_target")
-    },
+    "label": {name: ("validation", name.replace("-", "_")) for name in GOLDS},
+    "decision": {name: ("review", name) for name in ACTIONS},
+    "flag": {name: ("validation", name) for name in FLAGS},
     "reason": {
         name: ("review", name)
         for name in (
@@ -57,6 +53,15 @@ FORM: dict[Space, dict[str, tuple[str, str]]] = {
     "answer": {OTHER: ("review", "into_other")},
 }
 """Section and key of the words that a round's form shows, by space and canonical name."""
+SPACE_OF: dict[str, Space] = {
+    **dict.fromkeys(LABELS, "label"),
+    "decision": "decision",
+    "flags": "flag",
+    "reasons": "reason",
+}
+"""The fields of forms whose values are chosen from a list, and what these values name."""
+SEVERAL = ("flags", "reasons")
+"""Those that can have several values."""
 
 _ENDS = " \t\r\n.。:：?？؟!"
 _GAPS = re.compile(r"[\s_\-‐‑‒–—−]+")

@@ -15,10 +15,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files import CurationError
-from curation.formats.table_words import FORM, OTHER, YES, Sections, Space, offered_words
+from curation.formats.table_words import (
+    FORM,
+    OTHER,
+    SEVERAL,
+    SPACE_OF,
+    YES,
+    Sections,
+    offered_words,
+)
 from curation.formats.tables import restore_cell
 from curation.kinds import LABELS, NUMBERS, ROUNDS, RoundKindName
-from curation.records import FLAGS
 from curation.rounds.platforms import pages
 
 if TYPE_CHECKING:
@@ -27,8 +34,6 @@ if TYPE_CHECKING:
 
 
 TASK = "task_id"
-_EACH: dict[str, tuple[str, ...]] = {"flags": FLAGS, "reasons": tuple(FORM["reason"])}
-_VALUES: dict[str, Space] = {"decision": "decision", "label": "label"}
 _LISTED = "merge_into"  # its values differ between tasks
 
 
@@ -89,10 +94,9 @@ def columns(
 
     def column(name: str, *, fill: bool = False) -> Column:
         base = re.sub(r"_\d$", "", name)
-        space = _VALUES.get(base)
-        words = offered[space] if space else {}
+        words = offered[SPACE_OF[name]] if name in SPACE_OF else {}
         values = tuple(words) if plain else tuple(words.values())
-        if name.partition(".")[0] in _EACH:
+        if name.partition(".")[0] in SEVERAL:
             values = (yes,)
         elif name == "consent":
             values = (consent,)
@@ -107,11 +111,12 @@ def columns(
             or (has_sentences and fill and not values),
         )
 
-    given = [TASK, *own.tells]
-    numbers = NUMBERS[:shown] if own.shows_items else ()
+    given, numbers = [TASK, *own.tells], NUMBERS[:shown]
+    if own.shows_items:
+        given.append("context")
     with_texts = [(f"id_{n}", f"text_{n}") if plain else (f"text_{n}",) for n in numbers]
     labels = dict(zip(LABELS, with_texts, strict=False))
-    if labels.keys().isdisjoint(own.fields):
+    if own.shows_items and own.work == "write":
         given += [f"text_{n}" for n in numbers]
     if not personal:
         given.append("answers_needed")
@@ -122,7 +127,8 @@ def columns(
         if field in LABELS and field not in labels:
             continue
         every += [column(name) for name in labels.get(field, ())]
-        names = [f"{field}.{value}" for value in _EACH[field]] if field in _EACH else [field]
+        values = FORM[SPACE_OF[field]] if field in SEVERAL else ()
+        names = [f"{field}.{value}" for value in values] or [field]
         every += [column(name, fill=True) for name in names]
     every.append(column("annotator", fill=not personal))
     return every + ([column("consent", fill=True)] if consent else [])

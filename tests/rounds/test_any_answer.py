@@ -109,9 +109,9 @@ UNFORESEEN = [
 @pytest.mark.parametrize(
     ("module", "name", "source", "payload"),
     [
-        (reading.rows, "read", "answers", ITEM),
+        (reading.rows, "problems", "answers", ITEM),
         (reading.forms, "read", "forms", {**REVIEW}),
-        (reading, "read", "stereoset", {"kind": "intrasentence", "item": {"id": "p"}}),
+        (reading, "need_id", "stereoset", {"kind": "intrasentence", "item": {"id": "p"}}),
         (item_stage, "check_item", "answers", ITEM),
         (item_stage, "_known", "answers", ITEM),
         (item_stage, "LabelRow", "answers", MARK),

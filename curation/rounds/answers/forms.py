@@ -10,26 +10,22 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import orjson
 from pydantic import ValidationError
 
-from curation.formats.table_words import OTHER, Words, canonical_words, read_label, shipped_words
-from curation.kinds import (
-    ACTIONS,
-    FILLED,
-    FOLLOWED,
-    LABELS,
-    NEUTRAL,
-    NUMBERS,
-    REVIEW,
-    ROUNDS,
-    VALIDATION,
-    ItemKind,
-    Kind,
-    RoundKindName,
+from curation.formats.table_words import (
+    OTHER,
+    SEVERAL,
+    SPACE_OF,
+    Words,
+    canonical_words,
+    read_label,
+    shipped_words,
 )
+from curation.kinds import ACTIONS, NUMBERS, ROUNDS, ItemKind, Kind, RoundKindName
 from curation.records import FLAGS, Event, FieldTyping, FlagName, Task
 from curation.rounds.answers import rows
 from curation.rounds.answers.archive import Sent
@@ -55,6 +51,7 @@ from curation.rounds.answers.rows import (
     as_sentence,
     file_row,
     flag_words,
+    kind_of,
     options_of,
     seconds_of,
     text_of,
@@ -69,16 +66,13 @@ LONGEST_TYPING = 4096  # bytes of the counts of an answer
 
 CONTROLS = {"consent", *(name for kind in ROUNDS.values() for name in kind.fields)}
 OF_TASKS = {
-    "term",
-    "target",
-    "domain",
-    "info",
+    *(name for kind in ROUNDS.values() for name in kind.tells),
+    *(f"{name}_{n}" for name in ("text", "id") for n in NUMBERS),
     "context",
     "merge_choices",
     "answers_needed",
     "item_id",
     "what_to_change",
-    *(f"{name}_{n}" for name in ("text", "id") for n in NUMBERS),
 }
 """Columns of exported tables that say what a task is."""
 ARRIVALS = {
@@ -97,11 +91,10 @@ class _Answer(NamedTuple):
         words: what words in it mean.
         cancelled: the person skipped the task.
         foreign: somebody else changed the answer last.
-        late: its place had gone to another person when it came.
-        arrival: a reason code, if the submission with which its person came is worth nothing.
-        why: why the person skipped the task, if that is known.
-        order: the numbers of the task's texts as the person saw them, if the order was their own.
-        typing: the counts of how the texts came about, if there are any.
+        page: what our own pages say besides: whether its place had gone to another person when it
+            came (``late``), a reason code if the submission with which its person came is worth
+            nothing (``arrival``), why the person ``skipped`` the task, the numbers of the task's
+            texts in the ``order`` in which the person saw them, and counts of ``typing``.
     """
 
     row: dict[str, Any]
@@ -109,11 +102,7 @@ class _Answer(NamedTuple):
     words: Words
     cancelled: bool = False
     foreign: bool = False
-    late: bool = False
-    arrival: str = ""
-    why: str = ""
-    order: object = None
-    typing: object = None
+    page: Mapping[str, Any] = MappingProxyType({})
 
 
 def is_untouched(row: Mapping[str, Any], kind: RoundKindName) -> bool:
@@ -231,21 +220,13 @@ def page_row(payload: Mapping[str, Any]) -> dict[str, Any]:
 def _page(event: Event | Sent, where: str, words: Words | None) -> _Answer | Checked:
     """An answer as our own pages sent it, or an instruction check. Its names are canonical."""
     payload = event.payload
-    row, why = page_row(payload), text_of(payload, "skipped")
+    row = page_row(payload)
     if "check" in payload:
         id, passed = text_of(row, "answer_id"), payload.get("passed") is not False
         return Checked(id=id, person=_person(row), passed=passed)
-    return _Answer(
-        row,
-        event.position,
-        canonical_words(words.blank if words else BLANK),
-        cancelled=bool(why),
-        late=bool(payload.get("late")),
-        arrival=text_of(payload, "arrival"),
-        why=why,
-        order=payload.get("order"),
-        typing=payload.get("typing"),
-    )
+    words = canonical_words(words.blank if words else BLANK)
+    skipped = bool(text_of(payload, "skipped"))
+    return _Answer(row, event.position, words, skipped, page=payload)
 
 
 _READERS = {"web": _page, "label_studio": _annotation, "forms": _row}
@@ -285,7 +266,8 @@ def read(
     if not isinstance(answer, _Answer):
         yield answer
         return
-    row = answer.row
+    row, page = answer.row, answer.page
+    arrival = text_of(page, "arrival")
     person, task = _person(row), tasks.get(text_of(row, "task_id"))
     # The fields that all parsed parts of this answer share.
     frame: dict[str, Any] = {
@@ -312,7 +294,7 @@ def read(
         return
     consent = text_of(row, "consent")
     if consent and not answer.cancelled:
-        if answer.arrival != "forged":  # it is not consent of the person who is named
+        if arrival != "forged":  # it is not consent of the person who is named
             yield Consented(where=where, person=person, version=consent, at=sent)
         if empty and not text_of(row, "task_id"):
             return
@@ -327,13 +309,14 @@ def read(
     # An answer without an id is identified by its time: a later one is another answer.
     frame["id"] = f"{task.id}\x1f{own}" if own else f"{task.id}\x1f\x1f{sent}"
     if answer.cancelled or empty:
-        detail = f"no answer to task {task.id}" + (f": {answer.why}" if answer.why else "")
+        why = text_of(page, "skipped")
+        detail = f"no answer to task {task.id}" + (f": {why}" if why else "")
         yield Refused(code="skipped", detail=detail, empty=empty, **frame)
         return
     try:
-        if answer.arrival in ARRIVALS:
-            raise UnusableError(answer.arrival, ARRIVALS[answer.arrival])
-        if answer.late:
+        if arrival in ARRIVALS:
+            raise UnusableError(arrival, ARRIVALS[arrival])
+        if page.get("late"):
             detail = f"task {task.id} had all its answers when this one came"
             raise UnusableError("late", detail)
         if written := ROUNDS[kind].writes:
@@ -349,7 +332,7 @@ def _labels(answer: _Answer, task: Task, frame: dict[str, Any]) -> Given:
     if task.item is None or not task.shown:
         raise UnusableError("unknown_task", f"task {task.id} shows no item")
     row, words, marks = answer.row, answer.words, []
-    for number in _seen_order(answer.order, len(task.shown)):
+    for number in _seen_order(answer.page.get("order"), len(task.shown)):
         name, shown = f"label_{number}", task.shown[number - 1]
         text = row.get(name)
         if not text:
@@ -392,7 +375,7 @@ def _written(answer: _Answer, task: Task, frame: dict[str, Any], kind: ItemKind)
         context=context,
         options=options_of(kind, context, task.target, texts),
         seconds=seconds_of(row),
-        typing=typing_of(answer.typing, row, kind.name),
+        typing=typing_of(answer.page.get("typing"), row, kind.name),
         **frame,
     )
 
@@ -421,11 +404,6 @@ def _neutral(answer: _Answer, task: Task, frame: dict[str, Any]) -> Written:
         seconds=seconds_of(answer.row),
         **frame,
     )
-
-
-def kind_of(context: str) -> ItemKind:
-    """The kind of an item of which only the context is known."""
-    return FILLED if BLANK in context else FOLLOWED
 
 
 def neutral_flaw(
@@ -489,9 +467,9 @@ def _review(answer: _Answer, task: Task, frame: dict[str, Any]) -> Reviewed:
 
 
 _PARSERS: dict[str, Callable[..., Reply]] = {
-    REVIEW.name: _review,
-    VALIDATION.name: _labels,
-    NEUTRAL.name: _neutral,
+    "review": _review,
+    "validation": _labels,
+    "neutral": _neutral,
 }
 """What parses answers of a round in which nobody writes items."""
 
@@ -542,13 +520,12 @@ def is_unchanged(row: Mapping[str, Any], kind: RoundKindName, words: Words | Non
 
 def _plain(name: str, value: Any, words: Words) -> str:
     text = " ".join(_NO_CELL.sub("", str("" if value is None else value)).split())
-    if name in LABELS or name == "decision":
-        return words.read("decision" if name == "decision" else "label", text) or text
-    if name == "flags":
-        return "|".join(sorted({words.read("flag", f) or f for f in flag_words(text, words)}))
-    if name == "reasons":
-        parts = filter(None, map(str.strip, text.split("|")))
-        return "|".join(sorted({words.read("reason", part) or part for part in parts}))
+    space = SPACE_OF.get(name)
+    if space and name in SEVERAL:
+        parts = flag_words(text, words) if name == "flags" else map(str.strip, text.split("|"))
+        return "|".join(sorted({words.read(space, part) or part for part in parts if part}))
+    if space:
+        return words.read(space, text) or text
     try:
         return read_time(text) if name in _TIMES and text else repr(float(text))
     except ValueError:

@@ -339,8 +339,8 @@ def _written(
     event: Event | Sent, row: dict[str, Any], place: Place, version: str, where: str
 ) -> Written:
     context = need(row, "context")
-    has_gap = BLANK in context or gap_in(context)
-    name = str(row.get("kind") or "").strip().casefold() or (FILLED if has_gap else FOLLOWED).name
+    default = FILLED if gap_in(context) else kind_of(context)
+    name = str(row.get("kind") or "").strip().casefold() or default.name
     kind = next((kind for kind in ITEMS.values() if kind.name == name), None)
     if kind is None:
         raise UnusableError("bad_value", f"kind is neither of {', '.join(ITEMS)}")
@@ -372,6 +372,11 @@ def options_of(
     sentences = [as_sentence(kind, context, target, text) for text in texts]
     pairs = zip(sentences, kind.roles, strict=True)
     return tuple(Option(None, sentence, role, None) for sentence, role in pairs)
+
+
+def kind_of(context: str) -> ItemKind:
+    """The kind of an item of which only the context is known."""
+    return FILLED if BLANK in context else FOLLOWED
 
 
 def as_sentence(kind: ItemKind, context: str, target: str, text: str) -> str:

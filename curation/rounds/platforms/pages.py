@@ -37,16 +37,8 @@ from curation.formats.table_words import (
 from curation.formats.table_words import Sections as Texts
 from curation.formats.tables import list_columns, read_csv, restore_cell
 from curation.formats.toml_files import read_toml
-from curation.kinds import (
-    ACTIONS,
-    GOLDS,
-    NUMBERS,
-    ROUND_KINDS,
-    ROUNDS,
-    VALIDATION,
-    RoundKindName,
-)
-from curation.records import FLAGS, Task
+from curation.kinds import NUMBERS, ROUND_KINDS, ROUNDS, VALIDATION, RoundKindName
+from curation.records import Task
 from curation.text.item_form import BLANK, filler, show_blank
 from curation.text.wording import some
 
@@ -347,27 +339,18 @@ def config(kind: RoundKindName, texts: Texts, *, shown: int = len(NUMBERS)) -> s
     lines = [
         f"**{heading}**\n\n{body}" if heading else body for heading, body in _panel(kind, texts)
     ]
-    writes = ROUNDS[kind].writes
-    lines += [texts["writing"]["unsent"]] if writes else []  # Label Studio keeps no draft
+    own = ROUNDS[kind]
+    lines += [texts["writing"]["unsent"]] if own.writes else []  # Label Studio keeps no draft
     made = {
         "instruction": "\n\n".join(lines),
         "consent": "\n\n".join(texts["consent"]["lines"]),
         "version": consent_version(texts),
         "gapless": Markup(_gapless(blank_word(texts))),  # noqa: S704
-        "warning": texts["content_warning"][ROUNDS[kind].work],
+        "warning": texts["content_warning"][own.work],
+        "numbers": NUMBERS[:shown],
     }
-    form = _forms().get_template(f"{ROUNDS[kind].form}.xml")
-    return form.render(
-        **texts,
-        made=made,
-        own=texts[kind],
-        columns=[*writes.columns] if writes else (),
-        numbers=NUMBERS[:shown],
-        golds=GOLDS,
-        flags=FLAGS,
-        actions=ACTIONS,
-        reasons=tuple(FORM["reason"]),
-    )
+    form = _forms().get_template(f"{own.form}.xml")
+    return form.render(**texts, made=made, own=texts[kind], kind=own, names=FORM)
 
 
 @cache
@@ -619,7 +602,8 @@ class TrainingExample(NamedTuple):
 
 def values_of(kind: RoundKindName) -> tuple[str, ...]:
     """The answers to an example for a kind of round."""
-    return {"review": ACTIONS, "write": KEEPS_RULES, "label": GOLDS}[ROUNDS[kind].work]
+    known = {"review": FORM["decision"], "write": KEEPS_RULES, "label": FORM["label"]}
+    return tuple(known[ROUNDS[kind].work])
 
 
 def read_training(own: Path, language: str, kind: RoundKindName) -> tuple[TrainingExample, ...]:

@@ -20,21 +20,11 @@ from markupsafe import Markup, escape
 from curation.checks import content, lexical, surface
 from curation.checks.lists import Lists, lists
 from curation.checks.surface import Finding, ItemTexts
-from curation.formats.table_words import FORM, OTHER
-from curation.kinds import (
-    ACTIONS,
-    FOLLOWED,
-    GOLDS,
-    LABELS,
-    ROUNDS,
-    ItemKind,
-    RoundKind,
-    RoundKindName,
-)
-from curation.records import FLAGS
-from curation.rounds.answers.forms import kind_of, neutral_flaw
+from curation.formats.table_words import FORM, OTHER, SEVERAL, SPACE_OF
+from curation.kinds import FOLLOWED, GOLDS, LABELS, ROUNDS, ItemKind, RoundKind, RoundKindName
+from curation.rounds.answers.forms import neutral_flaw
 from curation.rounds.answers.parsed import LONGEST_TEXT
-from curation.rounds.answers.rows import as_sentence
+from curation.rounds.answers.rows import as_sentence, kind_of
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.pages import BETWEEN, KEEPS_RULES, numbers_in, values_of
 from curation.rounds.platforms.web.rounds import Plan, WebTask
@@ -46,7 +36,6 @@ if TYPE_CHECKING:
     from curation.rounds.platforms.interface import ItemFacts, Overview
     from curation.rounds.platforms.web.prolific import Prolific
 
-REASONS = tuple(FORM["reason"])
 SKIPS = ("none", "upset", "unknown", "unclear", "other")
 ADDRESSES = re.compile(r"https?://[^\s<>\"]*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 BESIDE_GAP = (
@@ -126,13 +115,12 @@ def read(kind: RoundKindName, form: Form) -> dict[str, Any]:
     reason for dropping a term that is kept.
     """
     fields = {name: form.one(name) for name in ROUNDS[kind].fields}
-    for name in fields.keys() & {*LABELS}:
-        fields[name] = _one_of(GOLDS, fields[name])
-    if "flags" in fields:
-        fields["flags"] = _joined(FLAGS, form.get("flags", ()))
-    if "decision" in fields:
-        action = fields["decision"] = _one_of(ACTIONS, fields["decision"])
-        fields["reasons"] = _joined(REASONS, form.get("reasons", ())) if action == "drop" else ""
+    for name in fields.keys() & SPACE_OF.keys():
+        chosen = form.get(name, ()) if name in SEVERAL else [fields[name]]
+        fields[name] = "|".join(value for value in FORM[SPACE_OF[name]] if value in chosen)
+    if action := fields.get("decision"):
+        if action != "drop":
+            fields["reasons"] = ""
         if action != "merge":
             fields["merge_into"] = ""
         if fields["merge_into"] != OTHER:
@@ -140,15 +128,6 @@ def read(kind: RoundKindName, form: Form) -> dict[str, Any]:
         if action == "drop":
             fields["rename"] = ""
     return fields
-
-
-def _one_of(values: Iterable[str], value: str) -> str:
-    return value if value in values else ""
-
-
-def _joined(values: Iterable[str], given: Iterable[str]) -> str:
-    chosen = set(given)
-    return "|".join(value for value in values if value in chosen)
 
 
 def seconds(form: Form, now: float) -> float:
@@ -380,7 +359,8 @@ def warm(language: str, services: Services) -> None:
 def training_answers(plan: Plan, form: Form) -> list[str]:
     """The answer to each example; empty for those that are missing or not offered."""
     values = values_of(plan.kind)
-    return [_one_of(values, form.one(f"example_{n + 1}")) for n in range(len(plan.training))]
+    given = [form.one(f"example_{n + 1}") for n in range(len(plan.training))]
+    return [answer if answer in values else "" for answer in given]
 
 
 def encoded(plan: Plan, answers: Sequence[str]) -> str:
@@ -525,10 +505,8 @@ def task_view(
         "own": texts[kind.name],
         "focus": stops[0] if stops else first,
         "labels": [(gold, texts["validation"][gold.replace("-", "_")]) for gold in GOLDS],
-        "columns": [*kind.writes.columns] if kind.writes else [],
-        "actions": ACTIONS,
-        "flags": FLAGS,
-        "reasons": REASONS,
+        "kind": kind,
+        "names": FORM,
         "skips": SKIPS,
         "warning": warning(plan),
         "parts_of": instructions(plan),
