@@ -26,7 +26,7 @@ from curation.files import (
     writing,
 )
 from curation.formats.tables import csv_text
-from curation.kinds import GOLD_COLUMNS, KINDS, WORKS
+from curation.kinds import FILLED, KINDS, LABELS, WORKS
 from curation.pages.steps import REPORT
 from curation.records import Fields
 from curation.release import statement
@@ -293,9 +293,9 @@ def _labelled(tasks: Path, wave: str, answers: Path, version: str) -> Path:
             continue
         here[task["task_id"]] += not extra
         item = items[row.pop("context")]
-        labels = {fill(item["template"], item[name]): row.pop(name) for name in GOLD_COLUMNS}
+        labels = {fill(item["template"], item[name]): row.pop(name) for name in FILLED.columns}
         row["consent"] = version
-        cells = {f"label_{n}": labels[task[f"text_{n}"]] for n in (1, 2, 3)}
+        cells = {name: labels[task[name.replace("label", "text")]] for name in LABELS}
         answered.append({"task_id": task["task_id"], **cells, **row})
     return _write(tasks / wave / ANSWERED, answered)
 

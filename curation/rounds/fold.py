@@ -130,9 +130,10 @@ def _fold(parsed: Iterable[tuple[str, ParsedAnswer]], gate: Gate) -> Folded:
         typing=typing,
         checks={
             round: [
-                InstructionChecks(annotator=who, shown=len(passed), failed=failed)
+                InstructionChecks(
+                    annotator=who, shown=len(passed), failed=[*passed.values()].count(False)
+                )
                 for who, passed in sorted(people.items())
-                for failed in [list(passed.values()).count(False)]
             ]
             for round, people in sorted_out.checks.items()
         },

@@ -74,14 +74,9 @@ def refused_sheet(
     """
     words = round_words(texts)
     asks = round.consent if consent and not agreed else ""
-    whole = columns(
-        round.kind,
-        texts,
-        consent=round.consent if consent else "",
-        personal=True,
-        plain=plain,
-        shown=max(len(pages.numbers_in(data[each.task])) for each in answers),
-    )
+    most = max(len(pages.numbers_in(data[each.task])) for each in answers)
+    named = round.consent if consent else ""
+    whole = columns(round.kind, texts, most, consent=named, personal=True, plain=plain)
     unknown = [field for field in _MIXED if any(_free(each, field, words) for each in answers)]
     concerned = {name for each in answers for _, names in _problems(each, round) for name in names}
     shown = [

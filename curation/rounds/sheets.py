@@ -91,14 +91,8 @@ def write_files(
     texts, plain = shown_texts(campaign, round), layout.format == "csv"
     consent = round.consent if campaign.settings.rounds.consent else ""
     tasks = list({task.id: task for share in shares.values() for task, _ in share}.values())
-    chosen = columns(
-        round.kind,
-        texts,
-        consent=consent,
-        personal=bool(named),
-        plain=plain,
-        shown=max((len(task.shown) for task in tasks), default=0),
-    )
+    shown = max((len(task.shown) for task in tasks), default=0)
+    chosen = columns(round.kind, texts, shown, consent=consent, personal=bool(named), plain=plain)
     table = (
         partial(csv_table, bom=layout.bom)
         if plain

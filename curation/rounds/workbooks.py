@@ -69,24 +69,24 @@ class Row(NamedTuple):
 def columns(
     kind: RoundKindName,
     texts: Sections,
+    shown: int = len(NUMBERS),
     *,
     consent: str,
     personal: bool,
     plain: bool = False,
-    shown: int = len(NUMBERS),
 ) -> list[Column]:
     """The columns of a table of tasks, in order.
 
     Args:
         kind: the kind of the round.
         texts: the texts of the round, with those of tables.
+        shown: how many texts its tasks show, if they show any.
         consent: the version of the consent text, the only value of the column ``consent``; empty
             if people agree elsewhere, and the table has no such column.
         personal: whether the table is for one person. It then names that person, and does not say
             how many answers each task needs.
         plain: canonical names instead of words, for a table that programs read. Such a table also
             has the ids of the texts, and the terms to merge into.
-        shown: how many texts its tasks show, if they show any.
     """
     own, offered = ROUNDS[kind], offered_words(texts)
     yes = YES if plain else offered["answer"][YES]

@@ -229,7 +229,7 @@ def _page(event: Event | Sent, where: str, words: Words | None) -> _Answer | Che
     return _Answer(row, event.position, words, skipped, page=payload)
 
 
-_READERS = {"web": _page, "label_studio": _annotation, "forms": _row}
+READERS = {"web": _page, "label_studio": _annotation, "forms": _row}
 """By source, what makes an answer of what it sent."""
 
 
@@ -262,7 +262,7 @@ def read(
     Raises:
         UnusableError: the answer cannot be distinguished from others.
     """
-    answer = _READERS[event.source](event, where, words)
+    answer = READERS[event.source](event, where, words)
     if not isinstance(answer, _Answer):
         yield answer
         return

@@ -124,22 +124,14 @@ def probable(
     """
     few = islice(names, 2000)  # comparing names takes long
     unknown = {column(name): name for name in few if column(name) not in COLUMNS}
-    pairs = [
-        (
-            name,
-            [
-                near
-                for other in _long_names(name)
-                for near in get_close_matches(other, unknown, 1, 0.75)
-            ],
-        )
-        for name in missing
-    ]
-    found = [(unknown[near[0]], name) for name, near in pairs if near]
-    return [
-        f"{head!r} {f'(cell {cells[head]}) ' if head in cells else ''}for {name}"
-        for head, name in found
-    ]
+    found = []
+    for name in missing:
+        tries = (get_close_matches(other, unknown, 1, 0.75) for other in _long_names(name))
+        if near := next(filter(None, tries), None):
+            head = unknown[near[0]]
+            cell = f"(cell {cells[head]}) " if head in cells else ""
+            found.append(f"{head!r} {cell}for {name}")
+    return found
 
 
 def _long_names(name: str) -> list[str]:

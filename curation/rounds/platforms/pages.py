@@ -28,16 +28,16 @@ from curation.formats.table_words import (
     FORM,
     OTHER,
     PROMPTS,
+    Space,
     blank_word,
     nearest,
-    read_label,
     read_shipped,
     shipped_words,
 )
 from curation.formats.table_words import Sections as Texts
 from curation.formats.tables import list_columns, read_csv, restore_cell
 from curation.formats.toml_files import read_toml
-from curation.kinds import NUMBERS, ROUND_KINDS, ROUNDS, VALIDATION, RoundKindName
+from curation.kinds import NUMBERS, ROUND_KINDS, ROUNDS, VALIDATION, RoundKindName, Work
 from curation.records import Task
 from curation.text.item_form import BLANK, filler, show_blank
 from curation.text.wording import some
@@ -575,6 +575,8 @@ def numbers_in(data: Mapping[str, Any]) -> list[int]:
 COLUMNS = ("kind", "target", "context", "text", "label", "why")
 KEEPS_RULES = ("good", "bad")
 """The answers for writers: whether something that was written keeps to the rules of writing."""
+_SPACES: dict[Work, Space] = {"review": "decision", "label": "label"}
+"""What the answers of others name."""
 BETWEEN = " | "
 """What is between the texts of an item that was written."""
 
@@ -602,8 +604,8 @@ class TrainingExample(NamedTuple):
 
 def values_of(kind: RoundKindName) -> tuple[str, ...]:
     """The answers to an example for a kind of round."""
-    known = {"review": FORM["decision"], "write": KEEPS_RULES, "label": FORM["label"]}
-    return tuple(known[ROUNDS[kind].work])
+    space = _SPACES.get(ROUNDS[kind].work)
+    return tuple(FORM[space]) if space else KEEPS_RULES
 
 
 def read_training(own: Path, language: str, kind: RoundKindName) -> tuple[TrainingExample, ...]:
@@ -657,13 +659,8 @@ def _example(row: Mapping[str, Any], place: str) -> TrainingExample:
     empty = [name for name in needed if not cells[name]]
     if empty:
         raise CurationError(f"{place}: {', '.join(empty)}: empty", "fill it in")
-    known, word, words = values_of(kind.name), cells["label"], shipped_words()
-    meant = {
-        "review": words.read("decision", word),
-        "label": read_label(word, words),
-        "write": word.casefold(),
-    }
-    label = meant[kind.work]
+    known, word, space = values_of(kind.name), cells["label"], _SPACES.get(kind.work)
+    label = shipped_words().read(space, word) if space else word.casefold()
     if label not in known:
         raise CurationError(
             f"{place}: {word!r} is not the answer to such an example", f"use {', '.join(known)}"

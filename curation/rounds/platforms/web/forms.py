@@ -21,7 +21,7 @@ from curation.checks import content, lexical, surface
 from curation.checks.lists import Lists, lists
 from curation.checks.surface import Finding, ItemTexts
 from curation.formats.table_words import FORM, OTHER, SEVERAL, SPACE_OF
-from curation.kinds import FOLLOWED, GOLDS, LABELS, ROUNDS, ItemKind, RoundKind, RoundKindName
+from curation.kinds import FOLLOWED, LABELS, ROUNDS, ItemKind, RoundKind, RoundKindName
 from curation.rounds.answers.forms import neutral_flaw
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import as_sentence, kind_of
@@ -504,7 +504,6 @@ def task_view(
         "form": f"{kind.form}.html",
         "own": texts[kind.name],
         "focus": stops[0] if stops else first,
-        "labels": [(gold, texts["validation"][gold.replace("-", "_")]) for gold in GOLDS],
         "kind": kind,
         "names": FORM,
         "skips": SKIPS,
