@@ -4,6 +4,7 @@ A new kind of item is an entry of ``ITEMS``, with its texts in ``annotation_conf
 asks the object what an item consists of, and does not compare names.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -85,6 +86,12 @@ NUMBERS = range(1, max(kind.size for kind in ITEMS.values()) + 1)
 """The numbers of the texts that a task can show, as in the columns ``text_1`` and ``label_1``."""
 LABELS = tuple(f"label_{number}" for number in NUMBERS)
 """The fields of forms that are the label of a text each."""
+
+
+def roles_of(kinds: Iterable[Kind]) -> list[Gold]:
+    """The roles that items of these kinds have, in the order of ``GOLDS``; all without a kind."""
+    there = {role for kind in set(kinds) or ITEMS for role in ITEMS[kind].roles}
+    return [role for role in GOLDS if role in there]
 
 
 @dataclass(frozen=True)

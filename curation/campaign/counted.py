@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from curation.campaign.datasets import PLANS
 from curation.campaign.store import Campaign
 from curation.files import CurationError
-from curation.records import VALUES, Item, Term
+from curation.records import Item, Term
 from curation.text.rules import Votes
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def read_counted(
         without: annotators whose labels do not count, so that later ones take their places.
 
     Returns:
-        ``labels``, a table with one row for each label; and ``votes``, of shape (3 · items, 4):
-        three rows per item in the order of ``items``, columns in the order of ``records.VALUES``.
+        The labels and the votes, as ``stats.agreement.count`` gives them.
     """
     from curation.stats.agreement import count
 
@@ -81,8 +80,8 @@ def read_counted(
 
 def votes_of(
     campaign: Campaign, items: Sequence[Item], *, also: str = ""
-) -> "dict[str, list[Votes]]":
-    """The counted votes of each item's three associations, by item.
+) -> dict[str, list[Votes]]:
+    """The counted votes of each item's associations, by item.
 
     Args:
         campaign: the campaign.
@@ -91,8 +90,7 @@ def votes_of(
     """
     if not items:
         return {}
-    counted = read_counted(campaign, items, also=also).votes.reshape(-1, 3, len(VALUES)).tolist()
-    return {
-        item.id: [(s, a, u, r) for s, a, u, r in three]
-        for item, three in zip(items, counted, strict=True)
-    }
+    from curation.stats.agreement import votes_by_item
+
+    votes = votes_by_item(items, read_counted(campaign, items, also=also).votes)
+    return {item.id: list(own) for item, own in zip(items, votes, strict=True)}

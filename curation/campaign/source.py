@@ -315,7 +315,7 @@ def _distinct(cats: list[Cat]) -> list[Cat]:
             f"CAT {min(twice)} is in two gold files", "name each file once; they must not overlap"
         )
     ids = Counter(a.id for cat in cats for a in cat.associations)
-    if len(ids) < 3 * len(cats):
+    if len(ids) < ids.total():
         raise CurationError(
             f"sentence {ids.most_common(1)[0][0]} is in two gold files",
             "an id must belong to one sentence: give one of them another id",

@@ -16,7 +16,7 @@ from curation.formats.packed import PARQUET, PARQUET_FILE, PICKLE, kind_of, read
 from curation.formats.parquet import read_parquet
 from curation.formats.tables import find_header, read_csv, read_json_lines
 from curation.formats.toml_files import shipped_table
-from curation.kinds import KINDS
+from curation.kinds import ITEMS, KINDS
 from curation.records import Fields
 from curation.text.wording import some
 
@@ -111,6 +111,11 @@ PAIRS = (
     "lms, ss and icat cannot be computed; use the tool of that benchmark, such as lm-eval's tasks, "
     "or have an unrelated sentence written for each pair"
 )
+
+
+def are_pairs(sizes: Collection[int]) -> bool:
+    """Whether items with these numbers of sentences are all pairs, and no kind of CAT is one."""
+    return {*sizes} == {2} and all(kind.size != 2 for kind in ITEMS.values())
 
 
 def refuse_other_sets(path: Path, columns: Collection[str], *, always_only: bool = False) -> None:
@@ -295,7 +300,8 @@ def _parts(document: Any, path: Path, named: Collection[str] | None) -> Iterator
         _refuse_unknown(path, document, named)
         keys = ", ".join(f"«{str(key)[:_LONGEST_NAME]}»" for key in list(document)[:10])
         shown = f"; it has {keys}" if keys else ""
-        raise _unknown(path, f"no «data» with «intrasentence» or «intersentence»{shown}")
+        kinds = " or ".join(f"«{kind}»" for kind in KINDS)
+        raise _unknown(path, f"no «data» with {kinds}{shown}")
 
 
 def _without(values: Fields, name: str) -> Fields:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from curation.files import CurationError
 from curation.formats.table_words import read_label
 from curation.formats.toml_files import shipped_table
-from curation.kinds import Kind
+from curation.kinds import FOLLOWED, ITEMS, Kind
 from curation.records import Fields
 from curation.text.item_form import BLANK, filler
 from curation.text.rules import stable_id
@@ -369,18 +369,19 @@ def gap_of(item: Fields) -> str:
     return ""
 
 
-def undeclared_gap(kind: str, item: Fields) -> str:
-    """The gap of an intrasentence item that is not BLANK, or that BLANK is only a part of.
+def undeclared_gap(kind: Kind, item: Fields) -> str:
+    """The gap of an item's context that is not BLANK, or that BLANK is only a part of.
 
     A form that a sentence repeats belongs to the text.
     """
     context = str(item.get("context"))
     texts = [str(sentence.get("sentence")) for sentence in sentences_of(item)]
     repeated = any(filler(context, text) is not None for text in texts)
-    return "" if kind == "intersentence" or repeated else gap_of(item)
+    return "" if repeated or not ITEMS[kind].has_gap else gap_of(item)
 
 
 def how_to_declare(form: str) -> str:
     """What to do about a gap that is not BLANK."""
     line = f"blank = {json.dumps(form, ensure_ascii=False)}"
-    return f'write a mapping file with {line}, or kind = "intersentence" if this is ordinary text'
+    kind = FOLLOWED.name
+    return f'write a mapping file with {line}, or kind = "{kind}" if this is ordinary text'

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.catsets.content import PAIRS, refuse_other_sets, unknown_columns
+from curation.catsets.content import PAIRS, are_pairs, refuse_other_sets, unknown_columns
 from curation.catsets.entries import (
     GOLD_ORDER,
     IN_SENTENCES,
     LABEL_ORDER,
+    NAMES,
     Part,
     gap_in,
     gap_of,
@@ -28,7 +29,7 @@ from curation.catsets.entries import (
 )
 from curation.catsets.mapping import ORDER, MappingFile
 from curation.files import CurationError
-from curation.kinds import GOLD_COLUMNS, KINDS, Kind
+from curation.kinds import FILLED, FOLLOWED, GOLD_COLUMNS, ITEMS, KINDS, Kind
 from curation.records import Fields
 from curation.text.item_form import BLANK, fill, filler
 from curation.text.wording import amount
@@ -138,7 +139,7 @@ def layout_of(reading: Reading) -> Layout:
         return Layout(name, _listed)
     if "context" in has and {"c1_sentence", "c1_word"} & has:
         return Layout("columns c1_sentence to c3_gold_label", _numbered)
-    if "context" in has and set(GOLD_COLUMNS) <= has:
+    if "context" in has and any(has >= kind.columns.keys() for kind in ITEMS.values()):
         return Layout("a column for each option", _options)
     if {"choices", "context"} <= has:
         return Layout("a column with the list of choices", _choices)
@@ -267,13 +268,17 @@ def _by_label(reading: Reading) -> Iterator[RawItem]:
         )
 
 
+_NUMBERS = [name.removesuffix("_word") for name in NAMES if name.endswith("_word")]
+"""How columns of the same option begin: c1 and so on."""
+
+
 def _numbered(reading: Reading) -> Iterator[RawItem]:
     """Rows with the columns c1_sentence, c1_gold_label and so on, as in stereotypes-multi."""
-    if {"c1_word", "c2_word", "c3_word"} & set(reading.names):
+    if any(f"{number}_word" in reading.names for number in _NUMBERS):
         reading.words = True
     for where, values in reading.part.rows:
         sentences = []
-        for number in ("c1", "c2", "c3"):
+        for number in _NUMBERS:
             sentence = _sentence(
                 id=reading.get(values, f"{number}_id"),
                 sentence=reading.get(values, f"{number}_sentence"),
@@ -306,10 +311,11 @@ def _choices(reading: Reading) -> Iterator[RawItem]:
     order = reading.mapping.order if reading.mapping else None
     column = reading.names["choices"]
     if order is None:
+        sizes = {len(_list_of(reading.get(row.values, "choices"))) for row in reading.part.rows}
         raise CurationError(
             f"{reading.path}: does not say which of the «{column}» is the stereotype",
             PAIRS
-            if {len(_list_of(reading.get(r.values, "choices"))) for r in reading.part.rows} == {2}
+            if are_pairs(sizes)
             else 'write a mapping file with order = ["…", "…", "…"], the gold label of the first, '
             f"second and third choice of every row; they are {ORDER}. If rows have them in "
             "different orders, write each text into a column of its own",
@@ -411,9 +417,9 @@ _SHOWN = 8
 def kinds_of(reading: Reading, raw_items: Sequence[RawItem]) -> list[Kind]:
     """The kind of each item: as the file or the mapping file says, or else by BLANK or another gap.
 
-    If nearly all contexts have BLANK, or the layout has words that fill it, all items are
-    intrasentence: the others have lost their BLANK, as happens in translations. If nearly none has
-    it, those that have it are intrasentence only if an option fits its context.
+    If nearly all contexts have BLANK, or the layout has words that fill it, all items have a gap:
+    the others have lost their BLANK, as happens in translations. If nearly none has it, those that
+    have it have a gap only if an option fits its context.
     """
     fixed = (reading.mapping.kind if reading.mapping else None) or reading.part.kind
     if fixed:
@@ -427,23 +433,30 @@ def kinds_of(reading: Reading, raw_items: Sequence[RawItem]) -> list[Kind]:
     nearly_none = len(unnamed) - len(blank) >= nearly
     odd = []
     for number in unnamed:
-        by_blank: Kind = "intrasentence" if number in blank else "intersentence"
-        kinds[number] = by_blank
-        if nearly_all and number not in blank:
-            kinds[number] = "intrasentence"
-        elif nearly_none and number in blank and not _fits(raw_items[number]):
-            kinds[number] = "intersentence"
-        if kinds[number] != by_blank:
+        has_gap = number in blank
+        if nearly_all:
+            has_gap = True
+        elif nearly_none and has_gap:
+            has_gap = _fits(raw_items[number])
+        kinds[number] = _kind_by_form(has_gap, len(sentences_of(items[number])))
+        if has_gap != (number in blank):
             odd.append(raw_items[number])
     if odd:
         ids = ", ".join(str(raw.values.get("id", raw.where))[:60] for raw in odd[:_SHOWN])
         read_as = (
-            "without BLANK: read as intrasentence"
+            f"without BLANK: read as {FILLED.name}"
             if nearly_all
-            else "with BLANK: read as intersentence"
+            else f"with BLANK: read as {FOLLOWED.name}"
         )
         reading.notes.append(f"{amount(len(odd), 'context')} {read_as}, like the others ({ids})")
-    return [kind or "intersentence" for kind in kinds]
+    return [kind or FOLLOWED.name for kind in kinds]
+
+
+def _kind_by_form(has_gap: bool, size: int) -> Kind:
+    """The first kind with or without a gap that has this many associations, if there is one."""
+    default = FILLED if has_gap else FOLLOWED
+    fits = (kind for kind in ITEMS.values() if (kind.has_gap, kind.size) == (has_gap, size))
+    return next(fits, default).name
 
 
 def _fits(raw: RawItem) -> bool:
@@ -493,12 +506,15 @@ def type_column(part: Part, given: Mapping[str, Kind]) -> str | None:
 
 def fill_words(reading: Reading, raw_items: Sequence[RawItem], kinds: Sequence[Kind]) -> None:
     """Put the words of options into their contexts; sentences stay as they are."""
-    intra = [raw for raw, kind in zip(raw_items, kinds, strict=True) if kind == "intrasentence"]
-    intra = [raw for raw in intra if raw.whole is None and isinstance(raw.sentences, list)]
+    with_gap = [
+        raw
+        for raw, kind in zip(raw_items, kinds, strict=True)
+        if ITEMS[kind].has_gap and raw.whole is None and isinstance(raw.sentences, list)
+    ]
     options = reading.mapping.options if reading.mapping else None
     unknown = options is None and reading.words is None
-    are_words = options == "words" or (unknown and _are_words(intra))
-    for raw in intra:
+    are_words = options == "words" or (unknown and _are_words(with_gap))
+    for raw in with_gap:
         context = raw.values.get("context")
         for sentence in sentences_of({"sentences": raw.sentences}):
             text = sentence.pop("word", None)
@@ -513,10 +529,10 @@ def fill_words(reading: Reading, raw_items: Sequence[RawItem], kinds: Sequence[K
                 sentence["sentence"] = sentence.pop("word")
 
 
-def _are_words(intra: Sequence[RawItem]) -> bool:
+def _are_words(raw_items: Sequence[RawItem]) -> bool:
     """Whether the options are words: on average less than half as long as their contexts."""
     options = contexts = 0
-    for raw in intra:
+    for raw in raw_items:
         context = str(raw.values.get("context"))
         for sentence in sentences_of({"sentences": raw.sentences}):
             text = sentence.get("sentence")

@@ -11,7 +11,7 @@ from curation.catsets.entries import NAMES, key_of, plain
 from curation.files import CurationError, read_text
 from curation.formats.table_words import read_label
 from curation.formats.toml_files import line_of, read_toml, shipped_table
-from curation.kinds import GOLDS, Gold, Kind
+from curation.kinds import GOLDS, ITEMS, Gold, Kind
 from curation.records import VALUES, Fields, Value
 
 DOCS = "see «Mapping files» in docs/datasets.md"
@@ -55,7 +55,7 @@ class MappingFile(BaseModel):
     labels: dict[str, Value] = {}
     domains: dict[str, _Name] = {}
     kinds: dict[str, Kind] = {}
-    order: tuple[Gold, Gold, Gold] | None = None
+    order: tuple[Gold, ...] | None = None
     options: Literal["words", "sentences"] | None = None
     differing: Literal["most"] | None = None
     raters: Annotated[tuple[_Name, ...], Field(max_length=1000)] = ()
@@ -74,7 +74,7 @@ class MappingFile(BaseModel):
         if not isinstance(order, list):
             return order
         ours = [read_label(name) if isinstance(name, str) else None for name in order]
-        if sorted(map(str, ours)) != sorted(GOLDS):
+        if all(sorted(map(str, ours)) != sorted(kind.roles) for kind in ITEMS.values()):
             raise ValueError(f"must name each of {ORDER} once")
         return ours
 

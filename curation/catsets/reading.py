@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.catsets.content import PAIRS, list_columns, read_parts
+from curation.catsets.content import PAIRS, are_pairs, list_columns, read_parts
 from curation.catsets.entries import (
     IN_SENTENCES,
     Dataset,
@@ -29,9 +29,9 @@ from curation.catsets.layouts import RawItem, Reading, fill_words, kinds_of, lay
 from curation.catsets.mapping import MappingFile, mapping_error, read_mapping
 from curation.files import CurationError
 from curation.formats.table_words import read_label
-from curation.kinds import GOLDS
+from curation.kinds import GOLDS, ITEMS
 from curation.records import Fields
-from curation.text.wording import amount
+from curation.text.wording import amount, in_words
 
 INDEX = ("indexlevel0", "unnamed:0", "index")  # columns that pandas writes of its own accord
 _SHOWN = 8
@@ -244,8 +244,9 @@ def _check_needed(reading: Reading, raw_items: Sequence[RawItem]) -> None:
 
 def _check_labels(file: Path, entries: Sequence[Entry]) -> None:
     """Refuse a file of pairs, or with gold labels of which none is known, or all are hidden."""
-    if {len(sentences_of(entry.item)) for entry in entries} == {2}:
-        raise CurationError(f"{file}: every item has two sentences, and CATs have three", PAIRS)
+    if are_pairs({len(sentences_of(entry.item)) for entry in entries}):
+        sizes = " or ".join(in_words(size) for size in sorted({k.size for k in ITEMS.values()}))
+        raise CurationError(f"{file}: every item has two sentences, and CATs have {sizes}", PAIRS)
     foreign: dict[str, None] = {}
     for entry in entries:
         for sentence in sentences_of(entry.item):

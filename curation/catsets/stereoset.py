@@ -26,10 +26,10 @@ from curation.catsets.entries import (
 from curation.catsets.reading import read_dataset
 from curation.files import CurationError
 from curation.formats.table_words import read_label
-from curation.kinds import GOLDS, KINDS, Kind
+from curation.kinds import GOLDS, ITEMS, KINDS, Kind
 from curation.records import VALUES, Cat, CatAssociation, Fields
 from curation.text.rules import Votes, stable_id, tier
-from curation.text.wording import amount, some
+from curation.text.wording import amount, in_words, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,7 +111,7 @@ def votes(sentence: Fields) -> Votes:
 
 
 def read_cats(path: Path) -> list[Cat]:
-    """The CATs of a gold file: every item must have one association of each gold label.
+    """The CATs of a gold file: every item must have one association of each role of its kind.
 
     Such a file has no families and splits: each target is its own family, and all CATs are test.
     The tier is the item's field ``tier``, which releases have, or else comes from its labels.
@@ -215,17 +215,19 @@ def _cat(entry: Entry) -> Cat:
     except KeyError as error:
         raise CurationError(f"{place}: no field {error}", "see docs/datasets.md") from None
     except (TypeError, AttributeError, ValueError) as error:
-        problem = ": not a CAT with three sentences and their gold labels"
-        if isinstance(error, ValidationError) and len(item["sentences"]) == len(GOLDS):
+        size = ITEMS[kind].size
+        problem = f": not a CAT with {in_words(size)} sentences and their gold labels"
+        if isinstance(error, ValidationError) and len(item["sentences"]) == size:
             first = error.errors()[0]
             problem = f", field {'.'.join(map(str, first['loc']))!r}: {first['msg']}"
         raise CurationError(
             f"{place}{problem}",
             "use a gold file, which has only validated CATs; see docs/datasets.md",
         ) from None
-    if {a.gold for a in options} != set(GOLDS):
+    roles = ITEMS[kind].roles
+    if {a.gold for a in options} != set(roles):
         raise CurationError(
-            f"{place}: the gold labels are not one stereotype, one anti-stereotype, one unrelated",
+            f"{place}: the gold labels are not {', '.join(f'one {role}' for role in roles)}",
             "use a gold file, which has only validated CATs",
         )
     return cat
@@ -292,7 +294,7 @@ def association_table(cats: Iterable[Cat]) -> "pd.DataFrame":
     Returns:
         The columns cat and association (ids), kind, domain, target, family, split, tier (missing if
         the votes are not known), context, sentence (the filled sentence, or the association without
-        its context for intersentence CATs) and gold.
+        its context if that has no gap) and gold.
     """
     import pandas as pd
 

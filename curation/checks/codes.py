@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from curation.files import shipped
 from curation.formats.toml_files import read_toml
-from curation.kinds import Kind
+from curation.kinds import ItemKind
 from curation.records import Pitfall, Severity
 
 Unit = Literal["cat", "option", "target", "domain", "dataset"]
@@ -28,7 +28,8 @@ class About(NamedTuple):
         says: what a hit means.
         fix: what to do about it.
         languages: the languages in which it can be checked.
-        kind: the only kind of CAT that can have it; None for both kinds.
+        has_gap: whether only kinds of CATs with a gap can have it, or only others; None for all.
+        role: the gold label that an association must have for it; "" if it needs none.
         labelled: whether a count depends on gold labels, or on who gave them.
     """
 
@@ -37,8 +38,13 @@ class About(NamedTuple):
     says: str
     fix: str
     languages: str = "any"
-    kind: Kind | None = None
+    has_gap: bool | None = None
+    role: str = ""
     labelled: bool = False
+
+    def concerns(self, kind: ItemKind) -> bool:
+        """Whether a CAT of this kind can have it."""
+        return self.has_gap in (None, kind.has_gap) and (not self.role or self.role in kind.roles)
 
 
 CASED = "with capital letters"

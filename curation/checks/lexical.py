@@ -257,6 +257,12 @@ def _meant_target(word: str, common: Sequence[str], lexicon: Lexicon) -> str | N
 
 # --- the words that fill BLANK --------------------------------------------------------------
 
+_CLASS_CODES: dict[Gold, str] = {
+    "unrelated": "word_class_unrelated",
+    "anti-stereotype": "word_class_pair",
+}
+"""The pitfall of a word of another class than the stereotype's, by the role of its association."""
+
 
 def _of_fillers(parsed: ParsedItem, lexicon: Lexicon) -> Iterator[Finding]:
     fillers = [_words(filler(parsed.item.context, s) or "") for s in parsed.item.sentences]
@@ -264,17 +270,19 @@ def _of_fillers(parsed: ParsedItem, lexicon: Lexicon) -> Iterator[Finding]:
         if len(filling) == 1 and (parts := _parts(filling[0].lower(), lexicon)):
             code = "fused_words" if len(parts) > 2 else "fused_pair"
             yield Finding(code, at, f"{filling[0]!r}: {' '.join(parts)}?")
-    places = [parsed.item.place(gold) for gold in ("stereotype", "anti-stereotype", "unrelated")]
-    classes = [
-        lexicon.classes(fillers[at][-1].lower()) if at is not None and fillers[at] else frozenset()
-        for at in places
-    ]
-    for other, code in ((2, "word_class_unrelated"), (1, "word_class_pair")):
-        if classes[0] and classes[other] and not classes[0] & classes[other]:
-            stereotype, word = (fillers[places[n] or 0][-1] for n in (0, other))
+    last: dict[Gold, str] = {}
+    for gold in GOLDS:
+        place = parsed.item.place(gold)
+        if place is not None and fillers[place]:
+            last[gold] = fillers[place][-1]
+    classes = {gold: lexicon.classes(word.lower()) for gold, word in last.items()}
+    own = classes.get("stereotype")
+    for other, code in _CLASS_CODES.items():
+        others = classes.get(other)
+        if own and others and not own & others:
             detail = (
-                f"{word!r} ({', '.join(sorted(classes[other]))}) "
-                f"for {stereotype!r} ({', '.join(sorted(classes[0]))})"
+                f"{last[other]!r} ({', '.join(sorted(others))}) "
+                f"for {last['stereotype']!r} ({', '.join(sorted(own))})"
             )
             yield Finding(code, None, detail)
 
@@ -460,17 +468,13 @@ def item_pitfalls(
 
 def _texts(item: Item, term: Term) -> surface.ItemTexts:
     """The texts of an item with its writer's intents, or its published gold labels."""
-    a, b, c = item.associations
     golds: dict[str | None, Gold] = {gold: gold for gold in GOLDS}
     return surface.ItemTexts(
         item.kind,
         term.domain,
         term.text,
         item.context,
-        (a.sentence, b.sentence, c.sentence),
-        tuple(
-            association.intent or golds.get(association.published_gold)
-            for association in item.associations
-        ),
+        tuple(a.sentence for a in item.associations),
+        tuple(a.intent or golds.get(a.published_gold) for a in item.associations),
         term.names,
     )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from curation.checks.content import ENDS, meta_text
 from curation.checks.lists import JOINING, NEEDS, UNMARKED, Lists, in_small
-from curation.kinds import Gold, Kind
+from curation.kinds import ITEMS, Gold, Kind
 from curation.text.item_form import (
     BLANK,
     controls,
@@ -24,6 +24,7 @@ from curation.text.item_form import (
     names_target,
 )
 from curation.text.rules import same_text
+from curation.text.wording import in_words
 from curation.text.words import AFFIXING, UNSPACED, base, split
 
 MARKS = frozenset(".!?…‽。｡．！？؟۔।॥።፧;։།။។:")
@@ -67,6 +68,11 @@ class ItemTexts(NamedTuple):
     golds: tuple[Gold | None, ...] = ()
     also: tuple[str, ...] = ()
 
+    @property
+    def has_gap(self) -> bool:
+        """Whether the associations fill a BLANK in the context."""
+        return ITEMS[self.kind].has_gap
+
     def place(self, gold: Gold) -> int | None:
         """The index of the association with a gold label, or None."""
         return self.golds.index(gold) if gold in self.golds else None
@@ -75,8 +81,8 @@ class ItemTexts(NamedTuple):
 class ParsedItem(NamedTuple):
     """An item whose texts are split into words once for all checks.
 
-    ``small`` and ``tokens`` are in lower case: the context first, then the three associations.
-    ``blanks`` is the number of BLANKs in an intrasentence context, else 0.
+    ``small`` and ``tokens`` are in lower case: the context first, then the associations.
+    ``blanks`` is the number of BLANKs in a context with a gap, else 0.
     """
 
     item: ItemTexts
@@ -95,7 +101,7 @@ class ParsedItem(NamedTuple):
 def read(item: ItemTexts, lists: Lists) -> ParsedItem:
     """Split the texts of an item into words: the context first, then its associations."""
     small = tuple(map(in_small, (item.context, *item.sentences)))
-    blanks = item.context.count(BLANK) if item.kind == "intrasentence" else 0
+    blanks = item.context.count(BLANK) if item.has_gap else 0
     return ParsedItem(item, lists, blanks, small, tuple(map(split, small)))
 
 
@@ -141,8 +147,7 @@ def _broken(parsed: ParsedItem, name_target: bool, blank_alone: bool) -> Iterato
             detail = f"{old!r}, not {item.target!r}, is in {item.context!r}"
             yield Finding("target_renamed", None, detail)
     for at, text in enumerate((item.context, *item.sentences)):
-        written = at or item.kind == "intersentence"
-        if written and _SMALL_LEFT.search(text) and not has_blank_left(text):
+        if (at or not item.has_gap) and _SMALL_LEFT.search(text) and not has_blank_left(text):
             yield Finding("blank_left", at - 1 if at else None, f"a blank is left in {text!r}")
 
 
@@ -222,7 +227,7 @@ def _context_repeated(parsed: ParsedItem) -> Iterator[Finding]:
         _OPENERS.sub("", same_text(text)).rstrip(ENDS)
         for text in (parsed.item.context, *parsed.item.sentences)
     )
-    if parsed.item.kind == "intrasentence" or not context:
+    if parsed.item.has_gap or not context:
         return
     repeats = [  # a letter or a vowel sign after it would be part of another word
         text.startswith(context)
@@ -260,12 +265,12 @@ def in_texts(parsed: ParsedItem, code: str, look: Callable[[int], set[str]]) -> 
     Args:
         parsed: the item.
         code: the code of the findings.
-        look: gives the details found in a text; 0 is the context, 1 to 3 the associations.
+        look: gives the details found in a text; 0 is the context, the others are associations.
     """
     of_context = look(0)
     for at in range(len(parsed.small)):
         details = look(at) if at else of_context
-        if details and at and parsed.item.kind == "intrasentence":
+        if at and parsed.item.has_gap:
             details = details - of_context
         for detail in sorted(details):
             yield Finding(code, at - 1 if at else None, detail)
@@ -348,7 +353,8 @@ def _lengths(parsed: ParsedItem) -> Iterator[Finding]:
     if unrelated is not None and all(
         n > lengths[unrelated] for at, n in enumerate(lengths) if at != unrelated
     ):
-        detail = f"length {lengths[unrelated]}; all three: {', '.join(map(str, lengths))}"
+        shown = ", ".join(map(str, lengths))
+        detail = f"length {lengths[unrelated]}; all {in_words(len(lengths))}: {shown}"
         yield Finding("unrelated_shortest", None, detail)
 
 

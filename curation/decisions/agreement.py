@@ -58,7 +58,7 @@ class Coefficient(TypedDict):
 
 
 class TermShares(TypedDict):
-    """The three values of ``by_term``, in per cent; None if no association has a vote."""
+    """Shares of votes, in per cent, as in ``by_term``; None if no association has a vote."""
 
     agreement: float | None
     stereotype: float | None
@@ -175,7 +175,7 @@ def facts(
         terms: the terms by id.
         exclude: annotators whose labels are left out; the decisions stay.
     """
-    threes = [
+    rows = [
         {
             "item": number,
             "domain": terms[item.term].domain,
@@ -189,7 +189,7 @@ def facts(
         for verdict in decision.verdicts
     ]
     columns = ["item", "domain", "kind", "term", "kept", "decided", "gold"]
-    frame = pd.DataFrame(threes, columns=columns)
+    frame = pd.DataFrame(rows, columns=columns)
     frame = frame.astype(
         dict.fromkeys(("domain", "kind", "term"), "category")
         | dict.fromkeys(("kept", "decided"), "bool")
@@ -308,7 +308,7 @@ def by_term(of: Facts) -> list[TermAgreement]:
 
 
 def _of_term(part: pd.DataFrame) -> TermShares:
-    """The three values of ``by_term`` over some of a term's associations."""
+    """The shares of ``by_term`` over some of a term's associations."""
     stereotypes = part[part["gold"] == GOLDS.index("stereotype")]
 
     def mean(values: "pd.Series[float]") -> float | None:
@@ -418,7 +418,7 @@ def outcome(
     """
     golds = [verdict.gold is not None for decision in decisions for verdict in decision.verdicts]
     decided = [d.reason != "too_few_labels" and d.item not in early for d in decisions]
-    votes = counted.votes[np.repeat(np.array(decided, dtype=bool), 3)]
+    votes = _votes_where(decided, decisions, counted)
     votes = votes[votes.sum(axis=1) > 0]
     return {
         "labels": int((counted.labels["code"] == "").sum()),
@@ -426,6 +426,13 @@ def outcome(
         "gold": 100 * sum(golds) / len(golds) if golds else None,
         "alpha": coefficient("alpha", votes) if len(votes) else None,
     }
+
+
+def _votes_where(chosen: Sequence[bool], decisions: Sequence[Decision], counted: Counted) -> Counts:
+    """The votes of the associations of chosen items."""
+    sizes = np.array([len(decision.verdicts) for decision in decisions], dtype=int)
+    votes: Counts = counted.votes[np.repeat(np.array(chosen, dtype=bool), sizes)]
+    return votes
 
 
 def without_flagged(
@@ -451,7 +458,7 @@ def without_flagged(
         stays = [not by or flagged.get(d.item, 0) < by for d in decisions]
         left = [decision for decision, here in zip(decisions, stays, strict=True) if here]
         labels = counted.labels[counted.labels["item"].isin([d.item for d in left])]
-        own = Counted(labels, counted.votes[np.repeat(np.array(stays, dtype=bool), 3)])
+        own = Counted(labels, _votes_where(stays, decisions, counted))
         rows.append({"by": by, "items": len(left), **outcome(left, own, early)})
     return rows
 

@@ -184,7 +184,7 @@ def _tables(report: "Agreement", measures: list[str], groups: list[str]) -> list
             for t in report["terms"]
             for d in [t["decided"]]
         ]
-        shares = ["% agreement", "% stereotype", "% all three"]
+        shares = ["% agreement", "% stereotype", "% all"]
         heads = ["term", "domain", "CATs", *shares, "decided", *shares]
         tables.append(("Agreement by term (ACL Table 10), kept and decided", heads, rows))
     if "annotator" in groups:

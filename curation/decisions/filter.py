@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from curation.kinds import GOLDS, KINDS, Gold
-from curation.records import VALUES, Decision, Flag, Item, Verdict
-from curation.stats.agreement import Counted, count
-from curation.text.rules import TIERS, Outcome, Votes, decide, tier
+from curation.campaign.settings import DecisionSettings
+from curation.kinds import ITEMS, KINDS, Gold
+from curation.records import Decision, Flag, Item, Verdict
+from curation.stats.agreement import Counted, count, votes_by_item
+from curation.text.rules import TIERS, Outcome, decide, tier
 
 NOTHING: Mapping[str, tuple[Gold, ...]] = {}
+DEFAULT = DecisionSettings()
 
 
 def golds_without_votes(items: Iterable[Item], labels: pd.DataFrame) -> dict[str, tuple[Gold, ...]]:
@@ -29,12 +31,13 @@ def golds_without_votes(items: Iterable[Item], labels: pd.DataFrame) -> dict[str
         The gold labels of each item's associations, by the item's id.
     """
     labelled = set(labels["item"].unique())
-    golds = {
-        item.id: tuple(a.published_gold for a in item.associations)
-        for item in items
-        if item.id not in labelled and all(a.intent is None for a in item.associations)
-    }
-    return {id: three for id, three in golds.items() if set(three) == set(GOLDS)}  # type: ignore[misc]
+    trusted = {}
+    for item in items:
+        if item.id not in labelled and all(a.intent is None for a in item.associations):
+            golds = tuple(a.published_gold for a in item.associations)
+            if set(golds) == set(ITEMS[item.kind].roles):
+                trusted[item.id] = golds
+    return trusted  # type: ignore[return-value]
 
 
 def flagged(flags: Iterable[Flag], counted: Counted, names: Collection[str]) -> Counter[str]:
@@ -61,11 +64,8 @@ def flagged(flags: Iterable[Flag], counted: Counted, names: Collection[str]) -> 
 def judge(
     items: Sequence[Item],
     votes: NDArray[np.int64],
+    settings: DecisionSettings = DEFAULT,
     *,
-    needed: int = 3,
-    of: int = 5,
-    match_intent: bool = False,
-    leave_out: Collection[str] = (),
     pilots: Collection[str] = (),
     dropped: Collection[str] = (),
     trusted: Mapping[str, tuple[Gold, ...]] = NOTHING,
@@ -74,11 +74,8 @@ def judge(
 
     Args:
         items: the items.
-        votes: shape (3 · items, 4), as from ``count``.
-        needed: the number of votes that make a gold label.
-        of: the number of labels that an association can get.
-        match_intent: whether each gold label must equal the writer's intent, if it is known.
-        leave_out: ids of items that are not kept, whatever their labels are.
+        votes: the votes of their associations, as from ``count``.
+        settings: ``[decisions]``; of these, what a decision by votes needs, and ``leave_out``.
         pilots: rounds whose items are not kept, whatever their labels are.
         dropped: ids of items that are not kept because validators flagged them.
         trusted: by id of items without votes, their gold labels; as from ``golds_without_votes``.
@@ -87,28 +84,34 @@ def judge(
         One decision per item, in the order of the items.
     """
     known: dict[tuple[object, ...], Outcome] = {}
+    left_out = frozenset(settings.leave_out)
     decisions = []
-    for item, rows in zip(items, votes.reshape(-1, 3, len(VALUES)).tolist(), strict=True):
-        three: list[Votes] = [(s, a, u, r) for s, a, u, r in rows]
-        intents = tuple(a.intent for a in item.associations) if match_intent else None
-        key = (*three, intents)
+    for item, own in zip(items, votes_by_item(items, votes), strict=True):
+        intents = tuple(a.intent for a in item.associations) if settings.match_intent else None
+        key = (item.kind, own, intents)
         if key not in known:
-            known[key] = decide(three, needed=needed, of=of, intents=intents)
+            known[key] = decide(
+                own,
+                needed=settings.needed,
+                of=settings.of,
+                roles=ITEMS[item.kind].roles,
+                intents=intents,
+            )
         outcome = known[key]
-        if item.id in trusted and item.id not in leave_out:
+        if item.id in trusted and item.id not in left_out:
             outcome = Outcome(True, None, trusted[item.id])
-        a, b, c = (
+        verdicts = tuple(
             Verdict(id=association.id, gold=gold, votes=v)
-            for association, gold, v in zip(item.associations, outcome.golds, three, strict=True)
+            for association, gold, v in zip(item.associations, outcome.golds, own, strict=True)
         )
         kept, reason = outcome.kept, outcome.reason
-        if item.id in leave_out:
+        if item.id in left_out:
             kept, reason = False, "left_out"
         elif item.round in pilots:
             kept, reason = False, "pilot"
         elif item.id in dropped:
             kept, reason = False, "flagged"
-        decisions.append(Decision(item=item.id, kept=kept, reason=reason, verdicts=(a, b, c)))
+        decisions.append(Decision(item=item.id, kept=kept, reason=reason, verdicts=verdicts))
     return decisions
 
 
@@ -148,25 +151,14 @@ class Repeats(NamedTuple):
 
 
 def repeats(
-    items: Sequence[Item],
-    labels: pd.DataFrame,
-    *,
-    needed: int = 3,
-    of: int = 5,
-    count_writer: bool = False,
-    match_intent: bool = False,
-    rounds: Sequence[str] = (),
+    items: Sequence[Item], labels: pd.DataFrame, settings: DecisionSettings = DEFAULT
 ) -> Repeats:
     """The effect of the rule on repeated annotators, whether or not the rule is in force.
 
     Args:
         items: the items.
         labels: rows of ``records.Label`` on associations of these items.
-        needed: as in ``judge``.
-        of: as in ``count``.
-        count_writer: as in ``count``.
-        match_intent: as in ``judge``.
-        rounds: as in ``count``.
+        settings: ``[decisions]``; items that they leave out are judged, too.
 
     Returns:
         How many labels repeat an annotator, on how many items, and how many CATs the rule costs.
@@ -175,12 +167,18 @@ def repeats(
     touched = set(labels.loc[twice, "item"])
     items = [item for item in items if item.id in touched]
     labels = labels[labels["item"].isin(list(touched))]
+    settings = settings.model_copy(update={"leave_out": ()})
     kept = []
     for also in (True, False):
         counted = count(
-            items, labels, of=of, count_writer=count_writer, count_repeats=also, rounds=rounds
+            items,
+            labels,
+            of=settings.of,
+            count_writer=settings.count_writer,
+            count_repeats=also,
+            rounds=settings.rounds,
         )
-        decisions = judge(items, counted.votes, needed=needed, of=of, match_intent=match_intent)
+        decisions = judge(items, counted.votes, settings)
         kept.append({decision.item for decision in decisions if decision.kept})
     refused = counted.labels[counted.labels["code"] == "repeated_annotator"]
     return Repeats(len(refused), refused["item"].nunique(), len(kept[0] - kept[1]))

@@ -130,7 +130,6 @@ def split_cats(
         if any(association.intent for association in item.associations):
             # Written items have the order of the form, which would reveal the writer's intent.
             options.sort(key=lambda option: option.id)
-        a, b, c = options
         made.append(
             Cat(
                 id=item.id,
@@ -141,7 +140,7 @@ def split_cats(
                 family=term.family or term.id,
                 split=side[term.id],
                 context=item.context,
-                associations=(a, b, c),
+                associations=tuple(options),
                 tier=tier([v.votes for v in verdicts], golds),
                 target_original=item.target_original,
             )

@@ -173,10 +173,7 @@ def _decided(
     return judge(
         items,
         counted.votes,
-        needed=settings.needed,
-        of=settings.of,
-        match_intent=settings.match_intent,
-        leave_out=frozenset(settings.leave_out),
+        settings,
         pilots=left_out_pilots(campaign),
         dropped={id for id, people in flagged.items() if least and people >= least},
         trusted=golds_without_votes(items, counted.labels) if settings.trust_gold else {},
@@ -334,11 +331,8 @@ def agreement_report(
                 facts, by=group, measures=measures, confidence=settings.agreement.confidence
             )
             advance()
-    other = {"count_repeats", "leave_out", "pilots", "trust_gold", "drop_flagged", "flags"}
-    rules = settings.decisions.model_dump(exclude=other)
     data, labels = [item for item, _ in of_data], campaign.labels
     labels = labels[labels["item"].isin([item.id for item in data])]
-    repeated = repeats(data, labels, **rules)
     return {
         "confidence": settings.agreement.confidence,
         "excluded": sorted(exclude),
@@ -353,7 +347,7 @@ def agreement_report(
         "annotators": agreement.by_annotator(facts),
         "retention": agreement.retention(voted, votes, terms),
         "gold": agreement.intent(voted, votes),
-        "repeats": repeated._asdict(),
+        "repeats": repeats(data, labels, settings.decisions)._asdict(),
         "failed_checks": _failed_checks(campaign, data, early),
         "flagged": _flagged(campaign, data, early),
     }

@@ -13,6 +13,7 @@ from curation.kinds import GOLDS, KINDS
 from curation.measures import steps
 from curation.measures.steps import Report, count_corpus
 from curation.models.train.settings import SentimentSettings
+from curation.records import Fields
 from curation.terminal import console
 from curation.terminal.options import (
     Count,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from curation.measures.keywords import Group, Keywords
     from curation.measures.pitfalls import Pitfalls
     from curation.measures.sentiment import Sentiment, SentimentRow
-    from curation.measures.statistics import Gap, Statistics, TermRow
+    from curation.measures.statistics import Gap, Statistics
 
 By = Literal["domain", "label", "term"]
 
@@ -228,7 +229,7 @@ def _say_few(rows: "Sequence[Gap | SentimentRow]") -> None:
         console.say("* fewer than five terms: the interval is not reliable")
 
 
-def _term(row: "TermRow") -> list[Any]:
+def _term(row: Fields) -> list[Any]:
     cells = [row["domain"], row["term"], row["cats"], *(row[kind] for kind in KINDS)]
     attributes = [row["attributes"].get(gold) for gold in GOLDS[:2]]
     texts = [a and f"{a['text']} ({a['count']}, {a['share']:.0f} %)" for a in attributes]

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from typing import NamedTuple, NotRequired, TypedDict
 
 from curation.files import CurationError
-from curation.kinds import GOLDS, Gold
+from curation.kinds import GOLDS, Gold, roles_of
 from curation.measures.counting import Counts
 from curation.records import Cat, Term
 from curation.text.item_form import around, options
@@ -312,7 +312,7 @@ def keywords(
     for domain in sorted(removed):
         add("domain", domain, [cat for cat in cats if cat.domain == domain])
     for domain in sorted(removed):
-        for gold in GOLDS:
+        for gold in roles_of(cat.kind for cat in cats):
             add("label", domain, [cat for cat in cats if cat.domain == domain], label=gold)
     by_term = grouped((cat.term, cat) for cat in cats)
     for term, (text, domain) in sorted(targets.items(), key=lambda item: (item[1][1], item[0])):

@@ -26,7 +26,7 @@ from curation.checks.lists import Lists, in_small, lists, unchecked
 from curation.checks.similar import similar
 from curation.checks.surface import Finding, ItemTexts, check, read
 from curation.files import read_json, shipped
-from curation.kinds import GOLDS, KINDS, Kind
+from curation.kinds import GOLDS, ITEMS, Kind
 from curation.records import Cat, Pitfall, Severity
 from curation.text.item_form import names_target
 from curation.text.rules import grouped, same_text, spelling_key
@@ -153,14 +153,14 @@ def near_duplicates(cats: Sequence[Cat]) -> CatFindings:
 def associations(cats: Sequence[Cat]) -> CatFindings:
     """Associations that occur in several CATs, and those with different gold labels.
 
-    An intersentence association can mean something else after another context. Then it counts as
-    ``gold_differs``, not as ``gold_conflict``.
+    An association that follows its context can mean something else after another one. Then it
+    counts as ``gold_differs``, not as ``gold_conflict``.
     """
     homes = [  # texts with the same home must have the same gold label
-        (cat.domain, cat.target, _key(cat.context) if cat.kind == "intersentence" else "")
+        (cat.domain, cat.target, "" if ITEMS[cat.kind].has_gap else _key(cat.context))
         for cat in cats
     ]
-    places = [(at, n) for at in range(len(cats)) for n in range(3)]
+    places = [(at, n) for at, cat in enumerate(cats) for n in range(len(cat.associations))]
     texts = [(cats[at].kind, _key(cats[at].associations[n].sentence)) for at, n in places]
     for group in _groups(texts):
         here = [places[n] for n in group]
@@ -227,20 +227,22 @@ def leaks(cats: Sequence[Cat]) -> Iterator[tuple[str, str]]:
         places = Counter(
             at for cat in cats for at, a in enumerate(cat.associations) if a.gold == gold
         )
+        of = places.total()
         for at, count in places.most_common(1):
-            if _at_least(count, len(cats)) > 1 / 2:
-                detail = f"the {gold} is at position {at + 1} in {count} of {len(cats)} CATs"
+            if _at_least(count, of) > 1 / 2:
+                detail = f"the {gold} is at position {at + 1} in {count} of {of} CATs"
                 yield "order_leak", detail
-    for kind in KINDS:
-        lengths = [
-            {a.gold: len(tokens_of(a.sentence)) or len(a.sentence) for a in cat.associations}
-            for cat in cats
-            if cat.kind == kind
-        ]
-        short = sum(n["unrelated"] < min(n["stereotype"], n["anti-stereotype"]) for n in lengths)
-        if _at_least(short, len(lengths)) > 1 / 3:
-            share = f"{short} of {len(lengths)} {kind} CATs"
+    for name, kind in ITEMS.items():
+        own = [cat for cat in cats if cat.kind == name and "unrelated" in kind.roles]
+        short = sum(map(_unrelated_is_shortest, own))
+        if _at_least(short, len(own)) > 1 / kind.size:
+            share = f"{short} of {len(own)} {name} CATs"
             yield "shortest_leak", f"the unrelated association is the shortest in {share}"
+
+
+def _unrelated_is_shortest(cat: Cat) -> bool:
+    sizes = {a.gold: len(tokens_of(a.sentence)) or len(a.sentence) for a in cat.associations}
+    return sizes.pop("unrelated") < min(sizes.values())
 
 
 def _at_least(count: int, of: int) -> float:
@@ -497,11 +499,15 @@ def blocking(
 
 def _texts(cat: Cat, names: Names | None) -> ItemTexts:
     """The texts of a CAT with its gold labels."""
-    a, b, c = cat.associations
-    sentences = (a.sentence, b.sentence, c.sentence)
-    golds = (a.gold, b.gold, c.gold)
-    also = (names or {}).get(cat.term, ())
-    return ItemTexts(cat.kind, cat.domain, cat.target, cat.context, sentences, golds, also)
+    return ItemTexts(
+        cat.kind,
+        cat.domain,
+        cat.target,
+        cat.context,
+        tuple(a.sentence for a in cat.associations),
+        tuple(a.gold for a in cat.associations),
+        (names or {}).get(cat.term, ()),
+    )
 
 
 def sample(report: Pitfalls, code: str, count: int, *, seed: int = 0) -> list[Pitfall]:
@@ -576,12 +582,12 @@ def _other_targets(
 
 def _table(hits: Iterable[Pitfall], cats: Sequence[Cat], why: Mapping[str, str]) -> list[Row]:
     kind_of = {cat.id: cat.kind for cat in cats}
+    of_kind = Counter(kind_of.values())
     units: dict[str, set[tuple[str, ...]]] = {code: set() for code in PITFALLS}
     places = Counter[str]()
     for hit in hits:
         places[hit.code] += 1
         units[hit.code].add(_unit(hit, PITFALLS[hit.code]))
-    of_kind = Counter(cat.kind for cat in cats)
     whole = {
         "target": len({(cat.domain, cat.target) for cat in cats}),
         "domain": len({cat.domain for cat in cats}),
@@ -592,10 +598,10 @@ def _table(hits: Iterable[Pitfall], cats: Sequence[Cat], why: Mapping[str, str])
         kinds: dict[Kind, tuple[int, int, float | None]] = {}
         if about.unit in ("cat", "option") and code not in why:
             affected = Counter(kind_of[unit[0]] for unit in units[code])
-            times = 3 if about.unit == "option" else 1
-            for kind in KINDS:
-                if of_kind[kind] and about.kind in (None, kind):
-                    kinds[kind] = (affected[kind], times * of_kind[kind], _rate_of(code, kind))
+            for name, kind in ITEMS.items():
+                if of_kind[name] and about.concerns(kind):
+                    there = of_kind[name] * (kind.size if about.unit == "option" else 1)
+                    kinds[name] = (affected[name], there, _rate_of(code, name))
         of = whole.get(about.unit, sum(n for _, n, _ in kinds.values()))
         count = None if code in why else len(units[code])
         rows.append(

@@ -146,8 +146,9 @@ def _row(
 ) -> SentimentRow:
     shares = ("negative", "positive") if classes == 2 else CLASSES
     worse, better = (table[:, GOLDS.index(gold), 0] for gold in ("stereotype", "anti-stereotype"))
-    sizes = table[:, 0].sum(axis=1)  # every CAT has one association of each label
-    ends = _percent(mean_interval(worse - better, sizes))
+    sizes = table.sum(axis=2)  # of each term, the CATs that have an association of each label
+    cats_of_term = sizes[:, 0]
+    ends = _percent(mean_interval(worse - better, cats_of_term))
     return {
         "kind": kind,
         "domain": domain,
@@ -155,14 +156,12 @@ def _row(
         "terms": len(table),
         "few_terms": len(table) < FEW,
         "labels": {
-            gold: {
-                name: _share(table[:, GOLDS.index(gold), CLASSES.index(name)], sizes)
-                for name in shares
-            }
-            for gold in GOLDS
+            gold: {name: _share(table[:, n, CLASSES.index(name)], sizes[:, n]) for name in shares}
+            for n, gold in enumerate(GOLDS)
+            if sizes[:, n].any()
         },
         "difference": {
-            "value": 100 * float((worse - better).sum() / sizes.sum()),
+            "value": 100 * float((worse - better).sum() / cats_of_term.sum()),
             "ci": ends and [max(-100.0, ends[0]), min(100.0, ends[1])],
             "p": swap_test(worse - better, seed=seed),
         },
@@ -170,7 +169,8 @@ def _row(
 
 
 def _share(of_class: Floats, sizes: Floats) -> Share:
-    ends = share_interval(of_class, sizes, observations=float(sizes.sum()))
+    there = sizes > 0
+    ends = share_interval(of_class[there], sizes[there], observations=float(sizes.sum()))
     return {"share": 100 * float(of_class.sum() / sizes.sum()), "ci": _percent(ends)}
 
 

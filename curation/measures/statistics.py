@@ -2,7 +2,7 @@
 
 A cell counts CATs and the terms that have any. Lengths are in words separated by spaces, which
 reproduces the paper's values. They are of the filled sentence (intrasentence), or of the context
-and one association together (intersentence), over all three associations.
+and one association together (intersentence), over all associations.
 """
 
 import math
@@ -14,8 +14,8 @@ from typing import TypedDict
 
 import numpy as np
 
-from curation.kinds import GOLDS, KINDS
-from curation.records import Cat
+from curation.kinds import GOLDS, ITEMS, KINDS, ItemKind
+from curation.records import Cat, Fields
 from curation.stats.intervals import FEW, Interval, mean_interval
 from curation.stats.tests import log_choose
 from curation.text.item_form import options
@@ -86,19 +86,6 @@ class Attribute(TypedDict):
     share: float
 
 
-class TermRow(TypedDict):
-    """The CATs of a term; ``writers`` is None if they are not known."""
-
-    domain: str
-    id: str
-    term: str
-    cats: int
-    intrasentence: int
-    intersentence: int
-    writers: int | None
-    attributes: dict[str, Attribute]
-
-
 class Writers(TypedDict):
     """How the CATs are spread over their writers; the share is in per cent."""
 
@@ -119,7 +106,7 @@ class Statistics(TypedDict):
     overall: Cell
     gaps: list[Gap]
     vocabulary: list[Vocabulary] | None
-    terms: list[TermRow]
+    terms: list[Fields]
     writers: Writers | None
     not_checked: dict[str, str]
 
@@ -169,7 +156,7 @@ def statistics(
             for kind in KINDS
         },
         "overall": cell(cats, units),
-        "gaps": [row for kind in KINDS for row in _gaps(of_kind(cats, kind), texts, kind, units)],
+        "gaps": [row for kind in ITEMS.values() for row in _gaps(cats, texts, kind, units)],
         "vocabulary": vocabulary,
         "terms": terms(cats, texts, writers or {}),
         "writers": _writers(cats, writers) if writers else None,
@@ -204,9 +191,9 @@ def word_count(language: str) -> Counts:
 
 
 def texts_of(cat: Cat) -> list[str]:
-    """The three texts that a reader of a CAT sees: filled sentences, or context and sentence."""
+    """The texts that a reader of a CAT sees: filled sentences, or context and sentence."""
     sentences = [a.sentence for a in cat.associations]
-    if cat.kind == "intrasentence":
+    if ITEMS[cat.kind].has_gap:
         return sentences
     return [f"{cat.context} {sentence}" for sentence in sentences]
 
@@ -235,9 +222,12 @@ def cell(cats: Sequence[Cat], units: Mapping[str, Counts]) -> Cell:
 # --- gaps ---------------------------------------------------------------------------------------
 
 
-def _gaps(cats: Sequence[Cat], texts: Texts, kind: str, units: Mapping[str, Counts]) -> list[Gap]:
+def _gaps(
+    cats: Sequence[Cat], texts: Texts, kind: ItemKind, units: Mapping[str, Counts]
+) -> list[Gap]:
     """How much longer one association is than another, which a model may follow."""
     rows = []
+    cats = of_kind(cats, kind.name)
     for unit, count in units.items():
         sizes = {
             cat.id: {
@@ -246,7 +236,7 @@ def _gaps(cats: Sequence[Cat], texts: Texts, kind: str, units: Mapping[str, Coun
             }
             for cat in cats
         }
-        for first, second in combinations(GOLDS, 2):
+        for first, second in combinations(kind.roles, 2):
             by_term = grouped(
                 ((cat.domain, cat.term), sizes[cat.id][first] - sizes[cat.id][second])
                 for cat in cats
@@ -255,7 +245,7 @@ def _gaps(cats: Sequence[Cat], texts: Texts, kind: str, units: Mapping[str, Coun
             differing = sum(d != 0 for own in by_term.values() for d in own)
             rows.append(
                 Gap(
-                    kind=kind,
+                    kind=kind.name,
                     unit=unit,
                     first=first,
                     second=second,
@@ -301,12 +291,13 @@ def _vocabulary(cats: Sequence[Cat], texts: Texts, language: str) -> list[Vocabu
 
 
 def _by_label(cats: Sequence[Cat], texts: Texts) -> dict[str, list[str]]:
-    """The texts of the associations of each label."""
-    by_label: dict[str, list[str]] = {gold: [] for gold in GOLDS}
-    for cat in cats:
-        for a, option in zip(cat.associations, texts[cat.id], strict=True):
-            by_label[a.gold].append(option)
-    return by_label
+    """The texts of the associations of each label that there is."""
+    by_label = grouped(
+        (a.gold, option)
+        for cat in cats
+        for a, option in zip(cat.associations, texts[cat.id], strict=True)
+    )
+    return {gold: by_label[gold] for gold in GOLDS if gold in by_label}
 
 
 def different_in_sample(counts: Sequence[int], size: int) -> float | None:
@@ -337,11 +328,15 @@ def different_in_sample(counts: Sequence[int], size: int) -> float | None:
 # --- terms and writers --------------------------------------------------------------------------
 
 
-def terms(cats: Sequence[Cat], texts: Texts, writers: Mapping[str, str | None]) -> list[TermRow]:
+def terms(cats: Sequence[Cat], texts: Texts, writers: Mapping[str, str | None]) -> list[Fields]:
     """One row per term: its CATs, its writers, the commonest attribute of each label and its share.
 
-    The attribute is the text that fills the BLANK, ignoring case and spaces; a term without
-    intrasentence CATs has none. Of equally common attributes, the alphabetically first is reported.
+    The attribute is the text that fills the BLANK, ignoring case and spaces; a term without such
+    CATs has none. Of equally common attributes, the alphabetically first is reported.
+
+    Returns:
+        ``{"domain", "id", "term", "cats", KIND: its CATs, "writers", "attributes": {label:
+        Attribute}}``; ``writers`` is None if they are not known.
     """
     by_term = grouped(((cat.domain, cat.term), cat) for cat in cats)
     return [
@@ -350,10 +345,9 @@ def terms(cats: Sequence[Cat], texts: Texts, writers: Mapping[str, str | None]) 
             "id": term,
             "term": own[0].target,
             "cats": len(own),
-            "intrasentence": len(of_kind(own, "intrasentence")),
-            "intersentence": len(of_kind(own, "intersentence")),
+            **{kind: len(of_kind(own, kind)) for kind in KINDS},
             "writers": len({writer for cat in own if (writer := writers.get(cat.id))}) or None,
-            "attributes": _commonest(of_kind(own, "intrasentence"), texts),
+            "attributes": _commonest([cat for cat in own if ITEMS[cat.kind].has_gap], texts),
         }
         for (domain, term), own in sorted(
             by_term.items(), key=lambda pair: (pair[0][0], pair[1][0].target, pair[0][1])
@@ -365,9 +359,9 @@ def _commonest(cats: Sequence[Cat], texts: Texts) -> dict[str, Attribute]:
     """By label, the commonest attribute, how often it occurs and its share in percent."""
     commonest: dict[str, Attribute] = {}
     for gold, own in _by_label(cats, texts).items():
-        if counter := Counter(map(same_text, own)):
-            text, count = min(counter.items(), key=lambda pair: (-pair[1], pair[0]))
-            commonest[gold] = {"text": text, "count": count, "share": 100 * count / counter.total()}
+        counter = Counter(map(same_text, own))
+        text, count = min(counter.items(), key=lambda pair: (-pair[1], pair[0]))
+        commonest[gold] = {"text": text, "count": count, "share": 100 * count / len(own)}
     return commonest
 
 

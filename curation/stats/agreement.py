@@ -6,7 +6,8 @@ computed from sums over associations, so that leaving a CAT out is a subtraction
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from curation.records import VALUES, Item
 from curation.stats.intervals import Floats, Interval, mean_interval, pseudo_values
+from curation.text.rules import Votes
 
 Counts = NDArray[np.int64]
 _ROUNDING = 1e-12  # a disagreement below this counts as 0
@@ -28,12 +30,24 @@ class Counted(NamedTuple):
         labels: the labels in order of submission, with two more columns. ``code`` says why a label
             is not counted, and is empty for counted labels. ``row`` is the row of its association
             in ``votes``.
-        votes: shape (3 · items, 4): three rows per item, in the order of the items; columns in the
-            order of ``VALUES``.
+        votes: shape (associations, 4): the rows of each item's associations, in the order of the
+            items; columns in the order of ``VALUES``.
     """
 
     labels: pd.DataFrame
     votes: Counts
+
+
+def votes_by_item(items: Iterable[Item], votes: Counts) -> Iterator[tuple[Votes, ...]]:
+    """The votes of each item's associations.
+
+    Args:
+        items: the items.
+        votes: the rows of their associations, as in ``Counted``.
+    """
+    rows = map(tuple, votes.tolist())
+    for item in items:
+        yield tuple(islice(rows, len(item.associations)))
 
 
 def in_order(labels: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 A benchmark is only as good as the distance between a model and the best of these rules. Each rule
 gives an association a number from its surface alone. As everywhere, a higher number means likelier,
-and only the three associations of one CAT are compared. If a rule cannot be applied (another
+and only the associations of one CAT are compared. If a rule cannot be applied (another
 language, a missing package), it has no scores and gives the reason; scores are never made up.
 
 SentimentLM has the rule of StereoSet's (ACL §5.3). Its name says who gave the sentiment: the
@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from curation.kinds import FOLLOWED, ITEMS
 from curation.records import Cat
 from curation.text.item_form import options
 from curation.text.words import NotCheckedError, Sentiment, base, listed, vader
@@ -113,8 +114,8 @@ def artefacts(
 def unigram(cats: Sequence[Cat], *, language: str, total: bool = False) -> Scores:
     """Mean log frequency of an option's words (natural logarithm; package wordfreq).
 
-    The option is the attribute of an intrasentence CAT and the association of an intersentence CAT:
-    text that is the same in all three says nothing. The mean is taken because a sum would also
+    The option is the part in which a CAT's associations differ (``item_form.options``): text that
+    is the same in all of them says nothing. The mean is taken because a sum would also
     count words, and the length has baselines of its own. A word that is not in the list gets the
     lowest frequency that such a list holds: 1e-8 for wordfreq's large lists, 1e-6 for its small
     ones (its documentation of ``minimum``). An option without any word gets the same.
@@ -170,30 +171,30 @@ def length(cats: Sequence[Cat]) -> Scores:
 
 
 def order(cats: Sequence[Cat]) -> Scores:
-    """The association's place in the file: 1, 2, 3."""
+    """The association's place in the file, from 1."""
     return {a.id: float(n) for cat in cats for n, a in enumerate(cat.associations, 1)}
 
 
 def overlap(cats: Sequence[Cat], *, language: str) -> Scores:
     """One for a third-person pronoun, and one for each content word that is also in the context.
 
-    For intersentence CATs. Content words are those that are neither stop words nor pronouns,
+    For CATs without a gap. Content words are those that are neither stop words nor pronouns,
     lower-cased and without a plural s; each counts once. If two options are equal, the one with
     more characters is likelier: the score is the count times (1 + characters of the CAT's longest
     option), plus the option's characters, so ties are broken exactly.
 
     Raises:
-        NotCheckedError: the language is not English, or there are no intersentence CATs.
+        NotCheckedError: the language is not English, or all CATs have a gap.
     """
     if base(language) != "en":
         raise NotCheckedError(
             f"its lists of pronouns and stop words are English, the texts are in «{language}»"
         )
-    inter = [cat for cat in cats if cat.kind == "intersentence"]
-    if not inter:
-        raise NotCheckedError("it is for intersentence CATs, and there are none")
+    following = [cat for cat in cats if not ITEMS[cat.kind].has_gap]
+    if not following:
+        raise NotCheckedError(f"it is for {FOLLOWED.name} CATs, and there are none")
     scores = {}
-    for cat in inter:
+    for cat in following:
         context = content_words(cat.context)
         step = 1 + max(len(a.sentence) for a in cat.associations)
         for a in cat.associations:
@@ -227,9 +228,9 @@ def negativity(
     """How negative the association's sentence is (StereoSet, ACL §5.3).
 
     StereoSet's SentimentLM always prefers the more negative of two sentences. The sentence is the
-    filled one for intrasentence CATs, and the association without the context for intersentence
-    CATs. The score is the sentiment with its sign reversed: VADER's compound score, −1 to 1, which
-    is 0 for a sentence without a word of its lexicon (Hutto & Gilbert 2014), or ``sentiment``.
+    filled one if the context has a gap, and else the association without the context. The score is
+    the sentiment with its sign reversed: VADER's compound score, −1 to 1, which is 0 for a sentence
+    without a word of its lexicon (Hutto & Gilbert 2014), or ``sentiment``.
 
     Raises:
         NotCheckedError: no sentiment is given, and the language is not English or vaderSentiment

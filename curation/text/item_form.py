@@ -7,11 +7,11 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from curation.kinds import ITEMS, Kind
 from curation.text.rules import QUOTES, UNSEEN, bare, same_text
 from curation.text.wording import DIRECTIONS
 
 if TYPE_CHECKING:
-    from curation.kinds import Kind
     from curation.records import Cat
 
 
@@ -126,14 +126,14 @@ def fill(context: str, words: str) -> str:
 
 
 def check_item(
-    kind: "Kind", target: str, context: str, sentences: Sequence[str], **settings: bool
+    kind: Kind, target: str, context: str, sentences: Sequence[str], **settings: bool
 ) -> Flaw | None:
     """The first error in a newly written item, or None; see ``flaws``."""
     return next(flaws(kind, (target,), context, sentences, **settings), None)
 
 
 def flaws(
-    kind: "Kind",
+    kind: Kind,
     targets: Sequence[str],
     context: str,
     sentences: Sequence[str],
@@ -144,19 +144,20 @@ def flaws(
     """All errors in an item that are wrong in any dataset.
 
     Args:
-        kind: intrasentence or intersentence.
+        kind: the kind of the item.
         targets: the target term's text, and its other names.
-        context: the context, for intrasentence with BLANK.
-        sentences: the three associations as whole sentences.
+        context: the context, with BLANK if its kind has a gap.
+        sentences: the associations as whole sentences.
         name_target: whether the context must name the target, as in ``names_target``.
         blank_alone: whether BLANK must not touch a letter.
     """
+    has_gap = ITEMS[kind].has_gap
     texts: list[tuple[int | None, str]] = [(None, context), *enumerate(sentences)]
     for at, text in texts:
         if not text.strip():
             name = "context" if at is None else "association"
             yield Flaw("empty_text", f"a text is empty: {name}", at)
-    if kind == "intrasentence":
+    if has_gap:
         blanks = context.count("BLANK")
         if not blanks:
             small = ", only in small letters" if "BLANK" in context.upper() else ""
@@ -169,7 +170,7 @@ def flaws(
             if blanks == 1 and filler(context, sentence) is None:
                 detail = f"{sentence!r} is not {context!r} with BLANK filled"
                 yield Flaw("template_not_reproduced", detail, at)
-    for at, text in texts if kind == "intersentence" else texts[1:]:
+    for at, text in texts[1:] if has_gap else texts:
         if has_blank_left(text):
             yield Flaw("blank_left", f"BLANK is left in {text!r}", at)
     if name_target and not any(names_target(context, target) for target in targets):
@@ -227,7 +228,7 @@ def is_hyphenated(context: str) -> str:
 def options(cat: "Cat") -> list[str]:
     """The part in which a CAT's associations differ: the words in the BLANK, or whole sentences."""
     sentences = [a.sentence for a in cat.associations]
-    if cat.kind == "intersentence":
+    if not ITEMS[cat.kind].has_gap:
         return sentences
     return [sentence[slice(*attribute(cat.context, sentence))] for sentence in sentences]
 

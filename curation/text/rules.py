@@ -119,7 +119,7 @@ def spelling_key(text: str, *, accents: bool = False) -> str:
 
 
 class Outcome(NamedTuple):
-    """The decision on an item: kept or not, the reason if not, and its three gold labels."""
+    """The decision on an item: kept or not, the reason if not, and its gold labels."""
 
     kept: bool
     reason: str | None
@@ -131,6 +131,7 @@ def decide(
     *,
     needed: int = 3,
     of: int = 5,
+    roles: Sequence[Gold] = GOLDS,
     intents: Sequence[Gold | None] | None = None,
 ) -> Outcome:
     """Decide one item: keep it if its gold labels are one of each (StereoSet, ACL §4.3, 3 of 5).
@@ -140,9 +141,10 @@ def decide(
     ``too_few_labels`` only if the missing labels could still change whether the item is kept.
 
     Args:
-        votes: the counted votes of the three associations.
+        votes: the counted votes of each association.
         needed: the number of votes that make a gold label; more than half of ``of``.
         of: the number of votes that an association can get.
+        roles: the gold labels that an item of its kind must have, in any order.
         intents: the writer's intents; if given, each gold label must equal its intent (None
             matches every label).
 
@@ -156,6 +158,8 @@ def decide(
     'two_of_a_kind'
     >>> decide([(2, 2, 0, 0), (0, 3, 0, 0), (0, 0, 3, 0)]).reason
     'too_few_labels'
+    >>> decide([(1, 4, 0, 0), (5, 0, 0, 0)], roles=("stereotype", "anti-stereotype")).kept
+    True
     """
     if not of / 2 < needed <= of:
         raise ValueError(f"needed = {needed} is not a majority of of = {of}")
@@ -171,7 +175,7 @@ def decide(
     ]
     one_of_each = [
         assignment
-        for assignment in permutations(GOLDS)
+        for assignment in permutations(roles)
         if all(g in reach for g, reach in zip(assignment, within_reach, strict=True))
     ]
     as_meant = [
@@ -197,7 +201,7 @@ TIERS = ("3", "4", "5", "unknown")
 
 
 def tier(votes: Sequence[Votes], golds: Sequence[Gold]) -> int | None:
-    """The tier of a CAT: the smallest number of votes of its three gold labels.
+    """The tier of a CAT: the smallest number of votes of its gold labels.
 
     StereoSet keeps CATs with at least three of five votes. Four or more is a stricter tier (ACL
     §4.3, footnote 2).

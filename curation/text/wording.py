@@ -34,6 +34,16 @@ def amount(n: int, noun: str, plural: str = "") -> str:
     return f"{n:,} {plural}"
 
 
+def in_words(n: int) -> str:
+    """A small number in words; 10 and above in digits.
+
+    >>> in_words(3), in_words(12)
+    ('three', '12')
+    """
+    words = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    return words[n] if n < len(words) else str(n)
+
+
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     """A fix that names what a name is like; ``otherwise`` if it is like nothing known.
 

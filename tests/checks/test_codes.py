@@ -6,7 +6,7 @@ from typing import get_args
 
 from curation.checks.codes import PITFALLS
 from curation.files import read_json, shipped
-from curation.kinds import KINDS
+from curation.kinds import GOLDS
 from curation.reasons import REASONS
 from curation.records import Severity
 from support.offenders import refuse
@@ -47,7 +47,7 @@ def test_the_words_are_those_of_the_records() -> None:
     for code, about in PITFALLS.items():
         assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)*", code)
         assert about.severity in get_args(Severity)
-        assert about.kind in (None, *KINDS)
+        assert about.role in ("", *GOLDS)
         assert not (about.says + about.fix).endswith(".")
 
 

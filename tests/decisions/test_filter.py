@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curation.campaign.settings import DecisionSettings
 from curation.decisions.filter import flagged, judge, repeats, tiers
 from curation.kinds import GOLDS
 from curation.records import VALUES, Flag, FlagName, Item, Value
@@ -130,7 +131,8 @@ def test_flagged_items_are_not_kept_whatever_their_labels_are() -> None:
     votes = np.array([[(5, 0, 0, 0), (0, 5, 0, 0), (0, 0, 5, 0)] for _ in items]).reshape(-1, 4)
     votes[3] = 0  # w: labels are missing
     every = ["v", "w", "x", "z"]
-    decisions = judge(items, votes, leave_out=["x"], pilots=["p"], dropped=every)
+    settings = DecisionSettings(leave_out=("x",))
+    decisions = judge(items, votes, settings, pilots=["p"], dropped=every)
     assert [d.reason for d in decisions] == ["flagged", "flagged", "left_out", None, "pilot"]
     assert [d.kept for d in decisions] == [False, False, False, True, False]
     assert decisions[0].verdicts[0].gold == "stereotype"

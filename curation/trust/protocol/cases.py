@@ -183,10 +183,10 @@ class Scored(NamedTuple):
         model: the model's name.
         rules: the rule of each kind of CAT; empty if the rules are not known.
         variant: how the texts were altered, or "".
-        lms: shape (CATs,), the percentage of a CAT's two comparisons with the unrelated
-            association that the meaningful one won; NaN if the run lacks a score.
-        ss: shape (CATs,), 100 if the stereotype is preferred, 50 for a tie, else 0; NaN as above.
-            If a chat model was asked several times, it is the percentage of times.
+        lms: shape (CATs,), the percentage of a CAT's comparisons with the unrelated association
+            that the meaningful one won; NaN if the run lacks a score, or the CAT that association.
+        ss: shape (CATs,), 100 if the stereotype is preferred, 50 for a tie, else 0; NaN if the run
+            lacks a score. If a chat model was asked several times, it is the percentage of times.
         where: the folder or file of its scores, as the report names it.
     """
 
@@ -273,8 +273,8 @@ class DatasetInput:
         name: what the dataset is called, such as test.
         cats: the CATs.
         language: language code of their texts.
-        votes: shape (3 · CATs, 4), counted votes of each association in the order of the CATs, by
-            ``records.VALUES``; None if the votes are not known.
+        votes: shape (associations, 4), counted votes of each association in the order of the CATs,
+            by ``records.VALUES``; None if the votes are not known.
         retests: labels that were collected twice.
         runs: models' comparisons; published predictions are runs, too.
         groups: runs that may be compared, at most one per model.
@@ -342,10 +342,15 @@ class DatasetInput:
 
     @cached_property
     def golds(self) -> NDArray[np.int64]:
-        """The gold label of each association as a code in ``kinds.GOLDS``, shape (CATs, 3)."""
-        return np.array(
-            [[GOLDS.index(a.gold) for a in cat.associations] for cat in self.cats], np.int64
-        ).reshape(-1, 3)
+        """The gold label of each association as a code in ``kinds.GOLDS``."""
+        golds = [GOLDS.index(a.gold) for cat in self.cats for a in cat.associations]
+        return np.array(golds, np.int64)
+
+    @cached_property
+    def cat_of(self) -> NDArray[np.intp]:
+        """The number of each association's CAT."""
+        sizes = np.array([len(cat.associations) for cat in self.cats], np.intp)
+        return np.repeat(np.arange(len(sizes)), sizes)
 
     def means(self, values: Floats) -> Floats:
         """Means over each term's CATs, shape (terms,); NaN for a term without a value.
@@ -382,12 +387,12 @@ def counted(values: Floats) -> int:
 def lms_and_ss(cats: Sequence[Cat], scores: Mapping[str, float]) -> tuple[Floats, Floats]:
     """The lms and ss of each CAT by scores of its associations, as in ``Scored``; ties half."""
     by_gold = [{a.gold: scores.get(a.id, np.nan) for a in cat.associations} for cat in cats]
-    values = np.array([[own[gold] for gold in GOLDS] for own in by_gold], float).reshape(-1, 3)
-    missing = np.isnan(values).any(axis=1)
+    values = np.array([[own.get(gold, np.nan) for gold in GOLDS] for own in by_gold], float)
+    values = values.reshape(-1, len(GOLDS))
+    known = (~np.isnan(values)).sum(axis=1)
     meaningful, stereotype, _ = judge(values)
-    lms, ss = 50 * meaningful, 100 * stereotype
-    lms[missing] = ss[missing] = np.nan
-    return lms, ss
+    lms = np.where(known < len(GOLDS), np.nan, 50 * meaningful)
+    return lms, np.where(known < [len(own) for own in by_gold], np.nan, 100 * stereotype)
 
 
 class Rule(NamedTuple):
@@ -396,14 +401,20 @@ class Rule(NamedTuple):
     Attributes:
         artefact: its scores, and what it does.
         kind: of the CATs.
-        lms: shape (CATs,), NaN for other kinds.
-        ss: the same.
+        lms: shape (CATs,), NaN for other kinds and for CATs that have no lms.
+        ss: shape (CATs,), NaN for other kinds.
     """
 
     artefact: Artefact
     kind: str
     lms: Floats
     ss: Floats
+
+    @property
+    def metrics(self) -> dict[str, Floats]:
+        """Lms and ss by name, if any CAT has a value."""
+        both = {"lms": self.lms, "ss": self.ss}
+        return {name: values for name, values in both.items() if counted(values)}
 
     @property
     def mirror(self) -> str:

@@ -57,7 +57,7 @@ def judged(data: DatasetInput) -> list[Rule]:
         both = lms_and_ss(data.cats, artefact.scores or {})
         for kind in data.kinds_there:
             lms, ss = (np.where(data.kinds == kind, values, np.nan) for values in both)
-            if counted(lms):
+            if counted(ss):
                 rules.append(Rule(artefact, kind, lms, ss))
     return rules
 
@@ -95,7 +95,7 @@ def artefacts(case: DatasetCase) -> Iterator[Found]:
     """
     for rule in case.rules:
         options: dict[str, Any] = {"margin": case.settings.margin, "mirrored": bool(rule.mirror)}
-        found = {"lms": case.share(rule.lms), "ss": case.share(rule.ss)}
+        found = {name: case.share(values) for name, values in rule.metrics.items()}
         verdicts = {name: _beyond(name, each, **options) for name, each in found.items()}
         outcomes = {name: _outcome(name, each, **options) for name, each in found.items()}
         verdict = worst(*verdicts.values())
@@ -107,7 +107,7 @@ def artefacts(case: DatasetCase) -> Iterator[Found]:
             "rule": rule.artefact.name,
             "does": rule.artefact.says,
             "kind": rule.kind,
-            "cats": counted(rule.lms),
+            "cats": counted(rule.ss),
             "figure": figure,
             "clear": CLEAR_LMS,
             "values": ", ".join(f"{k} {v.value:.1f} {span(v.ci)}" for k, v in found.items()),
@@ -273,14 +273,17 @@ def anchors(case: MeasureCase) -> Iterator[Found]:
 
 
 def informative(case: DatasetCase, run: Scored) -> bool:
-    """Whether a model surely tells meaningful from unrelated associations, so that ss says much."""
+    """Whether a model surely tells meaningful from unrelated associations, so that ss says much.
+
+    It does if none of its CATs has an unrelated association.
+    """
     ci = case.share(run.lms).ci
-    return ci is not None and ci[0] > CHANCE
+    return not counted(run.lms) or (ci is not None and ci[0] > CHANCE)
 
 
 def meaningful(case: ScoresCase) -> Iterator[Found]:
     """The lms of each model."""
-    for run in case.runs:
+    for run in (run for run in case.runs if counted(run.lms)):
         found = case.share(run.lms)
         facts = {"run": run.name, "cats": counted(run.lms), "more": more_terms(found, CHANCE)}
         yield replace(found, name=run.model, facts=facts, evidence=run.files)

@@ -14,6 +14,7 @@ set of rules, are corrected together (Holm).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -457,21 +458,21 @@ def rules(case: ScoresCase) -> Iterator[Found]:
 
 
 def kinds(case: ScoresCase) -> Iterator[Found]:
-    """The ss of terms in intrasentence CATs beside that in intersentence CATs."""
-    there = case.data.kinds_there
+    """The ss of terms in CATs of each kind beside that in CATs of each other kind."""
+    there, data = case.data.kinds_there, case.data
     if len(there) < 2:
         yield Found(reason="one_kind", facts={"kind": there[0]})
         return
     lacking = []
     for run in case.runs:
-        both = [
-            case.data.means(np.where(case.data.kinds == kind, run.ss, np.nan)) for kind in there
-        ]
-        if any(np.isnan(means).all() for means in both):
+        means = {kind: data.means(np.where(data.kinds == kind, run.ss, np.nan)) for kind in there}
+        if any(np.isnan(own).all() for own in means.values()):
             lacking.append(run.name)
             continue
-        named = f"{there[0]} CATs and in {there[1]} CATs"
-        yield _of_terms(case, both, run, name=run.model, kinds=named)
+        for first, second in combinations(there, 2):
+            name = run.model if len(there) == 2 else f"{run.model}:{first}-{second}"
+            named = f"{first} CATs and in {second} CATs"
+            yield _of_terms(case, (means[first], means[second]), run, name=name, kinds=named)
     if lacking:
         yield Found(reason="lacking", facts={"runs": ", ".join(lacking)})
 

@@ -74,7 +74,7 @@ def passages(case: MeasureCase, criterion: CriterionName) -> Iterator[Found]:
 
 
 def labels(case: DatasetCase, golds: int) -> Iterator[Found]:
-    """The alpha of the labels of associations: of both kinds of CAT, and of each.
+    """The alpha of the labels of associations: of all kinds of CAT, and of each.
 
     Args:
         case: the dataset.
@@ -83,22 +83,25 @@ def labels(case: DatasetCase, golds: int) -> Iterator[Found]:
     data, votes = case.data, case.data.votes
     if votes is None or not votes.sum():
         return
-    those = data.golds.ravel() < golds
-    cats, kinds = np.arange(data.golds.size) // 3, data.kinds_there
-    gold_votes = votes[np.arange(len(votes)), data.golds.ravel()]
-    strict = np.repeat(gold_votes.reshape(-1, 3).min(axis=1), 3) >= _STRICT
-    domains = np.repeat(data.domains[data.codes], 3)
+    those = data.golds < golds
+    cats, kinds = data.cat_of, data.kinds_there
+    gold_votes = votes[np.arange(len(votes)), data.golds]
+    least = np.full(len(data.cats), np.iinfo(np.int64).max)
+    np.minimum.at(least, cats, gold_votes)
+    strict = least[cats] >= _STRICT
+    domains = data.domains[data.codes][cats]
+    both = "both" if len(kinds) == 2 else "all"
     for kind in ("", *kinds) if len(kinds) > 1 else ("",):
         chosen = those & (votes.sum(axis=1) > 0)
         if kind:
-            chosen &= np.repeat(data.kinds == kind, 3)
+            chosen &= (data.kinds == kind)[cats]
         found = agreement(votes[chosen], cats[chosen], confidence=case.settings.confidence)
         parts = []
         for domain in sorted(set(data.domains)):
             own = coefficient("alpha", votes[chosen & (domains == domain)])
             parts.append(f"{domain} {'not defined' if own is None else f'{own:.3f}'}")
         facts = {
-            "kind": kind or ("both kinds of" if len(kinds) > 1 else kinds[0]),
+            "kind": kind or (f"{both} kinds of" if len(kinds) > 1 else kinds[0]),
             "associations": int(chosen.sum()),
             "labels": int(votes[chosen].sum()),
             "domains": ", ".join(parts),
@@ -120,7 +123,7 @@ def shuffled_labels(case: DatasetCase) -> Iterator[Found]:
     if votes is None or not votes.sum():
         return
     chosen = votes.sum(axis=1) > 0
-    cats = (np.arange(case.data.golds.size) // 3)[chosen]
+    cats = case.data.cat_of[chosen]
     confidence = case.settings.confidence
     value, ci = shuffled_agreement(votes[chosen], cats, seed=case.seed, confidence=confidence)
     yield Found(value=value, ci=ci, n=SHUFFLES, facts={"must": round(MUST_FAIL * SHUFFLES)})
