@@ -137,7 +137,7 @@ def _scores(job: tuple[int, float, float, float, float], *, datasets: int) -> li
     )
     shape = (datasets, terms)
     a, b, sizes = won(rng, shape, lms=lms, ss=ss, icc=icc, correlation=r)
-    found = [cell(a[n], b[n], cats=int(sizes[n].sum())) for n in range(datasets)]
+    found = [cell({"lms": a[n], "ss": b[n]}, cats=int(sizes[n].sum())) for n in range(datasets)]
     name = f"{terms} terms, lms {lms:g}, ss {ss:g}, icc {icc:g}" + (f", with {r:g}" if r else "")
     return _held(found, _truth(lms, ss), part="scores", cell=name)
 
@@ -204,7 +204,7 @@ def _term(job: tuple[int, float, float], *, datasets: int) -> list[Check]:
     draw = rng.random((datasets, cats))
     a = np.where(draw < both, 100.0, np.where(draw < both + one, 50.0, 0.0))
     b = 100.0 * (rng.random((datasets, cats)) < ss / 100)
-    found = [cell(a[n], b[n], cats=cats, of_term=True) for n in range(datasets)]
+    found = [cell({"lms": a[n], "ss": b[n]}, cats=cats, of_term=True) for n in range(datasets)]
     name = f"{cats} CATs, lms {lms:g}, ss {ss:g}"
     return _held(found, _truth(lms, ss), part="terms", cell=name)
 
@@ -286,7 +286,9 @@ def _difference(job: tuple[int, Two, Two], *, datasets: int) -> Found:
         means, sizes = _pair(rng, terms, step, lms=lms, ss=ss)
         left -= step
         for n in range(step):
-            for row in paired_tests(means[n], cats=int(sizes[n].sum())):
+            one = {"lms": means[n][:, 0], "ss": means[n][:, 1]}
+            two = {"lms": means[n][:, 2], "ss": means[n][:, 3]}
+            for row in paired_tests(one, two, cats=int(sizes[n].sum())):
                 small[row.figure].append(row.p is not None and row.p < 0.05)
                 unsure[row.figure].append(row.unsure)
     equal = {"lms": lms[0] == lms[1], "ss": ss[0] == ss[1], "icat": True}

@@ -493,7 +493,7 @@ def _spread(cells: list[Fields]) -> Fields | None:
     """
     if len(cells) < 2:
         return None
-    spread = {}
+    spread: Fields = {}
     for metric in METRICS:
         values = np.array([cell[metric] for cell in cells])
         variance = float(values.var(ddof=1))

@@ -6,38 +6,45 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from curation.files import CurationError
 from curation.kinds import GOLDS, KINDS
 from curation.records import Cat, Fields
 from curation.scores.runs import ByIds, Outcome, Run, from_ids, ids_of, judge_outcomes
 from curation.stats.intervals import Floats
-from curation.stats.metrics import Ties, cat_columns, judge
+from curation.stats.metrics import SHARES, Metric, Ties, cat_columns, judge, won_table
 from curation.text.wording import amount
 
 
 class Board(NamedTuple):
     """The comparisons that every run won in every CAT.
 
-    ``cats`` has one row per CAT: kind, domain, term (``domain/target``). The arrays have shape
-    (runs, CATs): ``meaningful`` 0 to 2, ``stereotype`` 0 to 1, ``tied`` 0 to 3, as in
-    ``metrics.comparisons``; NaN if the run lacks the CAT.
+    ``cats`` has one row per CAT: kind, domain, term (``domain/target``). ``won`` has shape (metrics
+    that are shares + 1, runs, CATs), its rows are those of ``metrics.judge``; NaN if the run lacks
+    the CAT, or its kind the metric.
     """
 
     cats: pd.DataFrame
     runs: tuple[Run, ...]
-    meaningful: Floats
-    stereotype: Floats
-    tied: Floats
+    won: Floats
+
+    @property
+    def has(self) -> NDArray[np.bool_]:
+        """Whether a run has a CAT; shape (runs, CATs)."""
+        return np.asarray(~np.isnan(self.won[-1]))
+
+    def points(self, metric: Metric) -> Floats:
+        """The values of a share of each run in each CAT, 0 to 100; shape (runs, CATs)."""
+        return np.asarray(metric.points * self.won[SHARES.index(metric)])
 
     def table(self, run: int) -> pd.DataFrame:
         """A run's ``metrics.comparisons``, for the CATs that it has scored."""
-        own = np.stack([self.meaningful[run], self.stereotype[run], self.tied[run]])
-        return _table(self.cats, own)
+        return _table(self.cats, self.won[:, run])
 
     def lacking(self, run: int) -> tuple[list[str], int]:
         """The kinds without a scored CAT, and how many CATs of other kinds have no score."""
-        has, kinds = ~np.isnan(self.stereotype[run]), self.cats["kind"]
+        has, kinds = self.has[run], self.cats["kind"]
         none = [kind for kind in KINDS if (kinds == kind).any() and not has[kinds == kind].any()]
         return [str(kind) for kind in none], int((~has & ~kinds.isin(none)).sum())
 
@@ -116,13 +123,10 @@ def comparisons(cats: Sequence[Cat], run: Run, *, ties: Ties = "half") -> pd.Dat
     return _table(cat_columns(cats), won(cats, run, ties=ties))
 
 
-def _table(cats: pd.DataFrame, results: Floats) -> pd.DataFrame:
-    """The CATs with what was won in them, an array of shape (3, CATs)."""
-    meaningful, stereotype, tied = results[:, has := ~np.isnan(results[1])]
-    table: pd.DataFrame = cats[has].assign(
-        meaningful=meaningful, stereotype=stereotype, ties=tied.astype(int)
-    )
-    return table
+def _table(cats: pd.DataFrame, won: Floats) -> pd.DataFrame:
+    """The CATs with what was won in them, without those that the run lacks."""
+    has = ~np.isnan(won[-1])
+    return won_table(cats[has], won[:, has])
 
 
 def _check_declared(run: Run, kinds: set[str]) -> None:
@@ -181,14 +185,14 @@ def board(
             continue
         kept.append(run)
         results.append(own)
-    for run, (_, stereotype, _) in zip(kept, results, strict=True):
-        _check_declared(run, set(keys["kind"][~np.isnan(stereotype)]))
+    for run, own in zip(kept, results, strict=True):
+        _check_declared(run, set(keys["kind"][~np.isnan(own[-1])]))
     if not kept:
         raise CurationError(
             f"no model has scores for the benchmark's {amount(len(cats), 'CAT')}",
             "score the models on this benchmark, or name the folder of its scores",
         )
-    return Board(keys, tuple(kept), *np.stack(results, axis=1))
+    return Board(keys, tuple(kept), np.stack(results, axis=1))
 
 
 class Missing(NamedTuple):

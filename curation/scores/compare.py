@@ -33,7 +33,15 @@ from curation.scores.tables import SIZES
 from curation.scores.terms import EVEN, Agreement, by_term, model_terms
 from curation.stats.correlations import spearman
 from curation.stats.intervals import FEW
-from curation.stats.metrics import BOTH, METRICS, over_terms, results
+from curation.stats.metrics import (
+    BOTH,
+    METRICS,
+    SHARES,
+    Metric,
+    over_terms,
+    results,
+    shared_metrics,
+)
 from curation.stats.tests import (
     CATS_A_TERM,
     Spread,
@@ -65,7 +73,7 @@ def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[Dif
     """
     chosen = np.ones(len(board.cats), bool) if kind == BOTH else board.cats["kind"] == kind
     codes, _ = board.cats["term"].factorize(sort=True)
-    has = ~np.isnan(board.stereotype) & np.asarray(chosen)
+    has = board.has & np.asarray(chosen)
     kind_of = np.asarray(board.cats["kind"], str)
     rows = []
     for a, b in pairs:
@@ -73,14 +81,18 @@ def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[Dif
         if not common.any():
             continue
         _, terms = np.unique(codes[common], return_inverse=True)
-        won = [50 * board.meaningful[:, common], 100 * board.stereotype[:, common]]
-        means = term_means(terms, np.stack([metric[run] for run in (a, b) for metric in won]))
         kinds = np.unique(kind_of[common])
+        shares = [metric for metric in shared_metrics(kinds) if metric.pairs]
+        means = [
+            term_means(terms, np.stack([board.points(m)[run, common] for m in shares]))
+            for run in (a, b)
+        ]
+        units = [{m.name: own[:, n] for n, m in enumerate(shares)} for own in means]
         first, second = board.runs[a].name, board.runs[b].name
         of, cats = str(kinds[0]) if len(kinds) == 1 else kind, int(common.sum())
         rows += [
-            Difference(first, second, of, *test, cats, len(means), len(means) < FEW)
-            for test in paired_tests(means, cats=cats)
+            Difference(first, second, of, *test, cats, len(means[0]), len(means[0]) < FEW)
+            for test in paired_tests(*units, cats=cats)
         ]
     return rows
 
@@ -98,7 +110,7 @@ def differences(board: Board, chosen: Sequence[int]) -> list[Difference]:
     """
     rows = []
     whole = board.whole(chosen)
-    scored = ~np.isnan(board.stereotype[list(whole)]).all(axis=0)
+    scored = board.has[list(whole)].any(axis=0)
     both = len(np.unique(np.asarray(board.cats["kind"], str)[scored])) > 1
     for kind in (*([BOTH] if both else []), *(k for k in KINDS if (board.cats["kind"] == k).any())):
         tests = paired(board, [*combinations(whole if kind == BOTH else chosen, 2)], kind=kind)
@@ -160,18 +172,18 @@ def _differ(a: Result, b: Result, kind: str) -> bool:
     return both and a["rules"][kind] != b["rules"][kind]
 
 
-def pair_spread(board: Board, pair: Pair | tuple[int, None], metric: str) -> Spread | None:
+def pair_spread(board: Board, pair: Pair | tuple[int, None], metric: Metric) -> Spread | None:
     """The spread of one pair's differences, on CATs that both have, kinds pooled.
 
     Args:
         board: what the runs won.
         pair: numbers of two runs; or of one run and None, to compare its ss with 50.
-        metric: lms or ss.
+        metric: a share.
 
     Returns:
         None with fewer than two terms.
     """
-    values = 100 * board.stereotype if metric == "ss" else 50 * board.meaningful
+    values = board.points(metric)
     first, second = pair
     differences = values[first] - (EVEN if second is None else values[second])
     has = ~np.isnan(differences)
@@ -208,7 +220,7 @@ def power_report(
     if alone:
         pairs = [(chosen[0], None)]
     parts = []
-    for metric in ("ss",) if alone else ("lms", "ss"):
+    for metric in [METRICS["ss"]] if alone else SHARES:
         spreads = [s for s in (pair_spread(board, pair, metric) for pair in pairs) if s]
         if not spreads:
             continue
@@ -216,7 +228,7 @@ def power_report(
         within = [of.within for of in spreads if of.within is not None]
         parts.append(
             MetricPower(
-                figure=metric,
+                figure=metric.name,
                 pairs=len(spreads),
                 detectable=median(least) if least else None,
                 detectable_hardest=max(least) if least else None,
@@ -306,7 +318,7 @@ def without_flagged(
     most = int(people.max(initial=0))
     rows = []
     for number, run in enumerate(board.runs if most else ()):
-        has = ~np.isnan(board.stereotype[number])
+        has = board.has[number]
         for by in range(most + 1):
             left = board.table(number)[(people[has] < by) | (by == 0)]
             if len(left):

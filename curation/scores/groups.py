@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from curation.files import CurationError
-from curation.kinds import KINDS
+from curation.kinds import KINDS, MetricName
 from curation.models.rules import PROFILES, TRAINED_HEADS, profiles_of, rules_name
 from curation.records import Cat, Fields
 from curation.scores.run_folder import ENSEMBLE
@@ -290,7 +290,7 @@ class Difference(NamedTuple):
     a: str
     b: str
     kind: str
-    figure: str
+    figure: MetricName
     a_value: float
     b_value: float
     difference: float

@@ -11,7 +11,7 @@ from curation.catsets.stereoset import votes
 from curation.formats.table_words import read_label
 from curation.records import VALUES, Fields
 from curation.scores.boards import Board
-from curation.stats.metrics import percent_interval
+from curation.stats.metrics import METRICS, percent_interval
 from curation.text.rules import chance_of_agreement
 
 
@@ -31,7 +31,7 @@ EVEN = 50.0  # the ss of a model that prefers neither
 
 def _term_sums(board: Board, chosen: Sequence[int]) -> pd.DataFrame:
     """Each CAT's mean over the chosen runs that scored it, in points; others are left out."""
-    ss, lms = 100 * board.stereotype[list(chosen)], 50 * board.meaningful[list(chosen)]
+    ss, lms = (board.points(METRICS[name])[list(chosen)] for name in ("ss", "lms"))
     has = ~np.isnan(ss).all(axis=0)
     means = {"ss": np.nanmean(ss[:, has], axis=0), "lms": np.nanmean(lms[:, has], axis=0)}
     return board.cats[has].assign(**means)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.kinds import MetricName
 from curation.stats.intervals import (
     Floats,
     Interval,
@@ -17,7 +18,14 @@ from curation.stats.intervals import (
     pseudo_values,
     t_quantile,
 )
-from curation.stats.metrics import METRICS, extreme, icat, percent_interval
+from curation.stats.metrics import (
+    Metric,
+    Units,
+    extreme,
+    may_be_ideal,
+    metrics_of,
+    percent_interval,
+)
 
 SWAPS = 10_000  # drawn by ``swap_test`` if there are too many to try all
 ALL_SWAPS = 12  # terms up to which all swaps are tried
@@ -169,7 +177,7 @@ class PairedTest(NamedTuple):
     Values are in points. ci and p are None with fewer than two terms.
     """
 
-    figure: str
+    figure: MetricName
     a_value: float
     b_value: float
     difference: float
@@ -178,66 +186,68 @@ class PairedTest(NamedTuple):
     unsure: bool
 
 
-def paired_tests(means: Floats, *, cats: int) -> list[PairedTest]:
-    """Differences of two models in lms, ss and icat, the first less the second, with tests.
+def paired_tests(a: Units, b: Units, *, cats: int) -> list[PairedTest]:
+    """Differences of two models in each metric, the first less the second, with tests.
 
-    For lms and ss, every term gives one difference; ``ci`` and ``p`` are those of Student's paired
-    t test over terms. A single term has no icat, so the jackknife's pseudo-values over terms take
-    the place of its differences. If two models are equal, p is below 0.05 in 4 to 6 of 100 cases
-    from five terms on, except for the tests that ``unsure`` marks (``docs/intervals.md`` has the
-    measured shares).
+    For a share, such as lms and ss, every term gives one difference; ``ci`` and ``p`` are those of
+    Student's paired t test over terms. A single term has no icat, so the jackknife's pseudo-values
+    over terms take the place of its differences. If two models are equal, p is below 0.05 in 4 to
+    6 of 100 cases from five terms on, except for the tests that ``unsure`` marks
+    (``docs/intervals.md`` has the measured shares).
 
     Args:
-        means: shape (terms, 4), in points: lms and ss of the first model on each term, then lms
-            and ss of the second, all on the same CATs.
+        a: the shares of the first model on each term, of shape (terms,), in points.
+        b: those of the second, on the same CATs.
         cats: the number of these CATs.
 
     Returns:
-        One test for each of lms, ss and icat.
+        One test for each metric.
     """
-    ones = np.ones(len(means))
-    sides = [np.column_stack([means[:, at], means[:, at + 1], ones]) for at in (0, 2)]
-    units = {
-        "lms": means[:, 0] - means[:, 2],
-        "ss": means[:, 1] - means[:, 3],
-        "icat": np.zeros(len(means)),
-    }
-    if len(means) > 1:
-        first_icat, second_icat = (pseudo_values(_icat_of_sums, side) for side in sides)
-        units["icat"] = first_icat - second_icat
     rows = []
-    for metric in METRICS:
-        first, second = (_mean(metric, side) for side in sides)
-        difference, ci = first - second, mean_interval(units[metric])
+    for metric in metrics_of(a):
+        units = _units(metric, a) - _units(metric, b)
+        first, second = (_mean(metric, side) for side in (a, b))
+        difference, ci = first - second, mean_interval(units)
         if ci:  # the mean of pseudo-values is near the difference, and not always equal to it
-            shift = difference - float(units[metric].mean())
+            shift = difference - float(units.mean())
             ci = [end + shift for end in ci]
-        p = t_test(units[metric] - float(units[metric].mean()) + difference)
-        unsure = any(_unsure(metric, side, cats) for side in sides)
-        rows.append(PairedTest(metric, first, second, difference, ci, p, unsure))
+        p = t_test(units - float(units.mean()) + difference)
+        unsure = any(_is_unsure(metric, side, cats) for side in (a, b))
+        rows.append(PairedTest(metric.name, first, second, difference, ci, p, unsure))
     return rows
 
 
-def _mean(metric: str, side: Floats) -> float:
-    lms, ss, _ = side.mean(axis=0)
-    return float({"lms": lms, "ss": ss, "icat": icat(lms, ss)}[metric])
+def _units(metric: Metric, side: Units) -> Floats:
+    """The values of terms that a test compares: of a metric that no term has, pseudo-values."""
+    if metric.pairs:
+        return side[metric.name]
+    terms = len(side[metric.of[0]])
+    if terms < 2:
+        return np.zeros(terms)
+
+    def compute(sums: Floats) -> Floats:
+        return metric.value(dict(zip(metric.of, (sums[:, :-1] / sums[:, -1:]).T, strict=True)))
+
+    return pseudo_values(compute, np.column_stack([*(side[n] for n in metric.of), np.ones(terms)]))
 
 
-def _icat_of_sums(sums: Floats) -> Floats:
-    """The icat of sums over terms; the columns are the sums of lms, of ss, and of ones."""
-    return icat(sums[:, 0] / sums[:, 2], sums[:, 1] / sums[:, 2])
+def _mean(metric: Metric, side: Units) -> float:
+    means = np.column_stack(list(side.values())).mean(axis=0)
+    return float(metric.value(dict(zip(side, means, strict=True))))
 
 
-def _unsure(metric: str, side: Floats, cats: int) -> bool:
+def _is_unsure(metric: Metric, side: Units, cats: int) -> bool:
     """Whether the error rate of a metric's test may be outside 4 to 6 in 100 (docs/intervals.md).
 
     This holds for lms near 0 or 100 over few terms. It also holds for icat if ss may be 50: icat
     has its maximum there, and does not vary as the test assumes.
     """
-    if metric == "lms":
-        return extreme(float(side[:, 0].mean()), len(side))
-    ends = percent_interval(side[:, 1], observations=cats) if metric == "icat" else None
-    return ends is not None and ends[0] <= 50 <= ends[1]
+    if metric.wrong_at_ends:
+        return extreme(float(side[metric.name].mean()), len(side[metric.name]))
+    if metric.peak is None:
+        return False
+    ends = percent_interval(side[metric.peak], observations=cats)
+    return may_be_ideal(metric.peak, ends)
 
 
 def swap_test(gaps: Floats, *, seed: int) -> float:

@@ -24,6 +24,7 @@ from curation.scores.results import current_runs, read_runs, read_sentiment
 from curation.scores.runs import Run, find_runs
 from curation.stats.agreement import Counts
 from curation.stats.artefacts import artefacts, unigram
+from curation.stats.metrics import METRICS
 from curation.text.wording import amount
 from curation.text.words import NotCheckedError, Sentiment
 from curation.trust.measure.again import directed
@@ -170,8 +171,8 @@ def _scores(
             run.model,
             run.rules or ({"profile": run.profile} if run.profile else {}),
             run.variant,
-            50 * judged.meaningful[number],
-            100 * judged.stereotype[number],
+            judged.points(METRICS["lms"])[number],
+            judged.points(METRICS["ss"])[number],
             _where(run, source),
         )
         for number, run in enumerate(judged.runs)

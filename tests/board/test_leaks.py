@@ -72,7 +72,7 @@ def test_the_ends_of_icat_say_no_more() -> None:
     step = 10 * np.sqrt(0.5)
     first, second = np.array([70, 50, 60, 60.0]), 60 + step * np.array([1, 1, -1, -1])
     lms = np.full(4, 100.0)
-    one, two = (cell(lms, ss, cats=40) for ss in (first, second))
+    one, two = (cell({"lms": lms, "ss": ss}, cats=40) for ss in (first, second))
     for name in ("lms_ci", "ss_ci", "icat_ci"):
         assert one[name] == pytest.approx(two[name])
 

@@ -152,9 +152,9 @@ def test_a_board_has_what_comparisons_has() -> None:
     whole = {**P, "qs": 1.0, "qa": 2.0, "qu": 3.0, "rs": 0.0}
     laid = board(cats, [Run("m", "r", "", whole)])
     # p: s > u, a = u, s > a; q: nothing but u. r lacks two scores, s all.
-    assert laid.meaningful[0, :2].tolist() == [1.5, 0.0]
-    assert laid.stereotype[0, :2].tolist() == [1.0, 0.0]
-    assert np.isnan(laid.stereotype[0, 2:]).all()
+    assert laid.won[0][0, :2].tolist() == [1.5, 0.0]
+    assert laid.won[1][0, :2].tolist() == [1.0, 0.0]
+    assert np.isnan(laid.won[1][0, 2:]).all()
     assert laid.lacking(0) == (["intersentence"], 0)
     own = comparisons(cats[:2], whole)
     assert laid.table(0).reset_index(drop=True).equals(own)
@@ -167,7 +167,7 @@ def test_a_run_without_these_cats_is_left_out_with_a_message() -> None:
     runs = [Run("z", "r", "", {"ps": 1.0}, where="here"), Run("m", "r", "", P)]
     laid = board([cat("p", "t")], runs, skipped=messages.append)
     assert [run.name for run in laid.runs] == ["m/r"]
-    assert (laid.meaningful.tolist(), laid.stereotype.tolist()) == ([[1.5]], [[1.0]])
+    assert (laid.won[0].tolist(), laid.won[1].tolist()) == ([[1.5]], [[1.0]])
     assert messages == ["here: left out, since it has no scores for the benchmark's 1 CAT"]
 
 

@@ -71,25 +71,25 @@ def test_the_interval_of_icat_by_hand() -> None:
     # Ten terms with lms 80 and ss 20 ± 2: icat 80 · 20/50 = 32.
     # All lms are alike: Wilson with 200 CATs.
     ss = np.array([18.0, 22.0] * 5)
-    found = cell(np.full(10, 80.0), ss, cats=200)
+    found = cell({"lms": np.full(10, 80.0), "ss": ss}, cats=200)
     lms, ends = found["lms_ci"], found["ss_ci"]
     below = math.hypot(math.log(80 / lms[0]), math.log(20 / ends[0]))
     above = math.hypot(math.log(lms[1] / 80), math.log(ends[1] / 20))
     assert found["icat_ci"] == pytest.approx([32 * math.exp(-below), 32 * math.exp(above)])
-    mirrored = cell(np.full(10, 80.0), 100 - ss, cats=200)
+    mirrored = cell({"lms": np.full(10, 80.0), "ss": 100 - ss}, cats=200)
     assert mirrored["icat_ci"] == pytest.approx(found["icat_ci"])
 
 
 def test_icat_may_be_as_high_as_lms_if_ss_may_be_50() -> None:
     lms, ss = np.full(10, 80.0), np.array([42.0, 54.0] * 5)  # mean 48: icat 76.8 at most 80
-    found = cell(lms, ss, cats=260)
+    found = cell({"lms": lms, "ss": ss}, cats=260)
     assert found["ss_ci"][0] < 50 < found["ss_ci"][1]
     assert found["icat_ci"][1] >= found["lms_ci"][1] > 80
 
 
 @pytest.mark.parametrize("ss", [0.0, 100.0])
 def test_a_fully_biased_model_has_icat_zero_and_an_interval(ss: float) -> None:
-    found = cell(np.full(8, 90.0), np.full(8, ss), cats=80)
+    found = cell({"lms": np.full(8, 90.0), "ss": np.full(8, ss)}, cats=80)
     low, high = found["icat_ci"]
     assert found["icat"] == low == 0.0 < high < 40
 
@@ -97,11 +97,13 @@ def test_a_fully_biased_model_has_icat_zero_and_an_interval(ss: float) -> None:
 def test_intervals_that_are_too_wide_are_marked() -> None:
     draw = np.random.default_rng(0)
     ss = draw.uniform(40, 60, 8)
-    assert cell(draw.uniform(96, 100, 8), ss, cats=200)["too_wide"] == ["lms"]
-    assert cell(draw.uniform(80, 90, 8), ss, cats=200)["too_wide"] == []
+    assert cell({"lms": draw.uniform(96, 100, 8), "ss": ss}, cats=200)["too_wide"] == ["lms"]
+    assert cell({"lms": draw.uniform(80, 90, 8), "ss": ss}, cats=200)["too_wide"] == []
     won = np.array([0.0, 100.0] * 13)
-    assert cell(np.full(26, 90.0), won, cats=26, of_term=True)["too_wide"] == ["icat"]
-    few = cell(np.full(10, 90.0), won[:10], cats=10, of_term=True)
+    assert cell({"lms": np.full(26, 90.0), "ss": won}, cats=26, of_term=True)["too_wide"] == [
+        "icat"
+    ]
+    few = cell({"lms": np.full(10, 90.0), "ss": won[:10]}, cats=10, of_term=True)
     assert few["too_wide"] == ["lms", "ss", "icat"]
 
 
