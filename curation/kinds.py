@@ -54,6 +54,11 @@ class ItemKind:
         return {role.replace("-", "_"): role for role in self.roles}
 
     @property
+    def compared(self) -> list[tuple[Gold, Gold]]:
+        """``pairs`` as roles."""
+        return [(self.roles[first], self.roles[second]) for first, second in self.pairs]
+
+    @property
     def size(self) -> int:
         """The number of associations of an item."""
         return len(self.roles)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from curation.kinds import KINDS
 from curation.models.chat_reading import NO_ANSWER
 from curation.records import PAIRS, Cat, Comparison, Fields, Pair, Rejection
-from curation.scores.asking import Asked, ChatQuestion, cat_digest
+from curation.scores.asking import COMPARED, Asked, ChatQuestion, cat_digest
 from curation.stats.intervals import Floats, difference_interval, share_interval
-from curation.stats.metrics import METRICS, Ties, over_terms, results
+from curation.stats.metrics import SHARES, Ties, metrics_in, over_terms, results
 from curation.stats.tests import exchange_test, holm
 
 RULE = "choice"
@@ -83,8 +83,8 @@ def compare(
         variant: how the texts were altered.
 
     Returns:
-        In the order of the CATs and of ``PAIRS``. ``p`` is None if a reply that counts gives no
-        probabilities.
+        In the order of the CATs and of their kinds' pairs. ``p`` is None if a reply that counts
+        gives no probabilities.
     """
     orders: dict[tuple[str, Pair], dict[Replicate, dict[bool, Asked]]] = {}
     for each in asked:
@@ -94,7 +94,7 @@ def compare(
     comparisons = []
     for cat in cats:
         digest = ""
-        for pair in PAIRS:
+        for pair in COMPARED[cat.kind]:
             of_pair = orders.get((cat.id, pair), {})
             both = [of_pair[key] for key in sorted(of_pair) if len(of_pair[key]) == 2]
             if not both:
@@ -348,7 +348,7 @@ def _position(table: pd.DataFrame) -> Fields:
 
 
 def second_questions(table: pd.DataFrame, *, ties: Ties = "half") -> Fields | None:
-    """How many questions were asked twice, and how lms, ss and icat change without their letters.
+    """How many questions were asked twice, and how the metrics change without their letters.
 
     Args:
         table: of ``questions_table``.
@@ -358,7 +358,7 @@ def second_questions(table: pd.DataFrame, *, ties: Ties = "half") -> Fields | No
         ``{"asked", "named", "metrics", "moved"}``, or None if no question was asked twice.
         ``asked`` is their share of all questions, and ``named`` the share of these with a letter,
         as in ``share``. ``metrics`` has for each metric its ``value``, ``ci``, and the value
-        ``without`` the letters, in points, each over all CATs that have all three comparisons. It
+        ``without`` the letters, in points, each over all CATs that have all their comparisons. It
         is None if there is no such CAT, and ``without`` if none is left. ``moved`` names the
         metrics that change by more than half the width of their interval, or have no ``without``.
     """
@@ -368,36 +368,38 @@ def second_questions(table: pd.DataFrame, *, ties: Ties = "half") -> Fields | No
     asked, named = share(counts, "second"), share(counts, "named", of="second")
     whole, rest = _overall(table, ties), _overall(table[~table["named"]], ties)
     metrics, moved = {}, []
-    for metric in METRICS if whole else ():
-        value, ci = whole[metric], whole[f"{metric}_ci"]
-        without = rest[metric] if rest else None
-        metrics[metric] = {"value": value, "ci": ci, "without": without}
+    for metric in metrics_in([whole]):
+        value, ci = whole[metric.name], whole[f"{metric.name}_ci"]
+        without = rest.get(metric.name)
+        metrics[metric.name] = {"value": value, "ci": ci, "without": without}
         half = (ci[1] - ci[0]) / 2 if ci else 0.0
         if without is None or abs(value - without) > half + EVEN:
-            moved.append(metric)
+            moved.append(metric.name)
     return {"asked": asked, "named": named, "metrics": metrics or None, "moved": moved}
 
 
 def _overall(table: pd.DataFrame, ties: Ties) -> Fields:
-    """lms, ss and icat over the CATs that have all three comparisons; {} if none has."""
+    """The metrics over the CATs that have all their comparisons; {} if none has."""
     pairs = both_orders(table)
     return over_terms(_whole(pairs, [], ties)) if has_whole_cat(pairs) else {}
 
 
 def has_whole_cat(pairs: pd.DataFrame) -> bool:
-    """Whether some CAT has all three comparisons.
+    """Whether some CAT has all comparisons of its kind.
 
     Args:
         pairs: of ``both_orders``.
     """
-    return bool((pairs.groupby("cat")["pair"].nunique() == len(PAIRS)).any())
+    counts = pairs.groupby(["cat", "kind"])["pair"].nunique()
+    needed = [len(COMPARED[kind]) for kind in counts.index.get_level_values("kind")]
+    return bool((counts == needed).any())
 
 
 _QUESTION = ["cat", *OF_CAT, "pair", "prompt", "swapped"]
 
 
 def prompt_spread(table: pd.DataFrame, *, ties: Ties = "half") -> Fields | None:
-    """lms, ss and icat by prompt, on the CATs for which every prompt has all three comparisons.
+    """The metrics by prompt, on the CATs for which every prompt has all comparisons.
 
     Args:
         table: of ``questions_table``.
@@ -413,7 +415,7 @@ def prompt_spread(table: pd.DataFrame, *, ties: Ties = "half") -> Fields | None:
 
 
 def sample_spread(table: pd.DataFrame, *, ties: Ties = "half") -> Fields | None:
-    """lms, ss and icat by sample, and how many questions have different answers.
+    """The metrics by sample, and how many questions have different answers.
 
     Args:
         table: of ``questions_table``.
@@ -464,7 +466,7 @@ def _tables(table: pd.DataFrame, column: str, ties: Ties) -> dict[str, pd.DataFr
 
 
 def _whole(pairs: pd.DataFrame, by: list[str], ties: Ties) -> pd.DataFrame:
-    """``metrics.comparisons`` of the CATs that have all three, with the columns ``by`` and ``cat``.
+    """``metrics.comparisons`` of the CATs that have all, with the columns ``by`` and ``cat``.
 
     Args:
         pairs: of ``both_orders``.
@@ -478,12 +480,15 @@ def _whole(pairs: pd.DataFrame, by: list[str], ties: Ties) -> pd.DataFrame:
     means = pairs.groupby([*index, "pair"], sort=False, as_index=False)[["value", "tied"]].mean()
     wide = means.pivot(index=index, columns="pair", values="value").reindex(columns=list(PAIRS))
     ties_of = means.assign(tied=means["tied"] == 1).groupby(index, sort=False)["tied"].sum()
-    whole = wide.dropna()
-    return whole.index.to_frame(index=False).assign(
-        meaningful=(whole[PAIRS[0]] + whole[PAIRS[1]]).to_numpy(),
-        stereotype=whole[PAIRS[2]].to_numpy(),
-        ties=ties_of.reindex(whole.index).astype(int).to_numpy(),
-    )
+    kinds = wide.index.get_level_values("kind")
+    needed = np.array([[pair in COMPARED[kind] for pair in PAIRS] for kind in kinds], bool)
+    whole = wide[(wide.notna() | ~needed).all(axis=1)] if len(wide) else wide
+    won = {
+        metric.column: whole[["/".join(roles) for roles in metric.pairs]].to_numpy().sum(axis=1)
+        for metric in SHARES
+    }
+    tied = ties_of.reindex(whole.index).astype(int).to_numpy()
+    return whole.index.to_frame(index=False).assign(**won, ties=tied)
 
 
 def _spread(cells: list[Fields]) -> Fields | None:
@@ -494,10 +499,10 @@ def _spread(cells: list[Fields]) -> Fields | None:
     if len(cells) < 2:
         return None
     spread: Fields = {}
-    for metric in METRICS:
-        values = np.array([cell[metric] for cell in cells])
+    for metric in metrics_in(cells):
+        values = np.array([cell[metric.name] for cell in cells])
         variance = float(values.var(ddof=1))
-        spread[metric] = {
+        spread[metric.name] = {
             "low": float(values.min()),
             "high": float(values.max()),
             "range": float(values.max() - values.min()),

@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import orjson
 from pydantic import ValidationError
 
 from curation.files import dump_line, each_record, open_plain
-from curation.kinds import GOLDS, Gold
+from curation.kinds import ITEMS, Gold, Kind
 from curation.models.chat import (
     ChatSpec,
     Prices,
@@ -27,7 +27,7 @@ from curation.models.chat_reading import (
     read_answer,
 )
 from curation.models.rules import ScoringRequest
-from curation.records import PAIRS, Cat, Pair, Reply
+from curation.records import Cat, Pair, Reply
 from curation.text.item_form import BLANK, END, attribute, fill_all
 from curation.text.times import now
 from curation.work.run_folder import write_whole
@@ -71,7 +71,7 @@ def questions(cat: Cat, *, variant: str = "") -> list[Question]:
     asked = []
     for question in texts(cat, variant=variant):
         ask = question.ask
-        if cat.kind == "intrasentence":
+        if ITEMS[cat.kind].has_gap:
             start, end = attribute(ask.context, ask.sentence)
             filled, places = fill_all(ask.context, ask.sentence[start:end])
             ask = ask._replace(
@@ -93,7 +93,7 @@ def texts(cat: Cat, *, variant: str = "") -> list[Question]:
 
 
 def cat_digest(cat: Cat, *, variant: str = "") -> str:
-    """A digest of the texts of a CAT's associations, in the order of ``GOLDS``.
+    """A digest of the texts of a CAT's associations, in the order of its kind's roles.
 
     It changes if a text changes, and if the gold labels of two associations are exchanged: then the
     comparisons of the CAT are of other pairs.
@@ -104,16 +104,15 @@ def cat_digest(cat: Cat, *, variant: str = "") -> str:
     """
     by_id = {question.association: question.digest for question in texts(cat, variant=variant)}
     by_gold = {association.gold: by_id[association.id] for association in cat.associations}
-    joined = "\0".join(by_gold[gold] for gold in GOLDS)
+    joined = "\0".join(by_gold[gold] for gold in ITEMS[cat.kind].roles)
     return hashlib.sha256(joined.encode()).hexdigest()[:16]
 
 
-ENDS: dict[Pair, tuple[Gold, Gold]] = {
-    "stereotype/unrelated": ("stereotype", "unrelated"),
-    "anti-stereotype/unrelated": ("anti-stereotype", "unrelated"),
-    "stereotype/anti-stereotype": ("stereotype", "anti-stereotype"),
+COMPARED: dict[Kind, dict[Pair, tuple[Gold, Gold]]] = {
+    kind.name: {cast("Pair", "/".join(roles)): roles for roles in kind.compared}
+    for kind in ITEMS.values()
 }
-"""The first and the second association of each pair."""
+"""The comparisons of a CAT of each kind: their names in files, and the two roles of each."""
 
 
 class Place(NamedTuple):
@@ -190,10 +189,10 @@ def questions_of(
 def chat_questions(
     cat: Cat, prompts: Prompts, *, all_prompts: bool = False, samples: int = 1, variant: str = ""
 ) -> list[ChatQuestion]:
-    """What a chat model is asked about a CAT: 3 pairs x 2 orders x prompts x samples.
+    """What a chat model is asked about a CAT: pairs x 2 orders x prompts x samples.
 
-    A replicate (one prompt in one sample) comes whole: its six questions follow each other, and
-    the two orders of a pair are neighbours.
+    A replicate (one prompt in one sample) comes whole: its questions follow each other,
+    six for three pairs, and the two orders of a pair are neighbours.
 
     Args:
         cat: the CAT.
@@ -208,8 +207,8 @@ def chat_questions(
     in_use = prompts.by_kind[cat.kind] if all_prompts else prompts.by_kind[cat.kind][:1]
     for prompt in in_use:
         filled = []
-        for pair in PAIRS:
-            first, second = (by_gold[gold] for gold in ENDS[pair])
+        for pair, (one_role, other_role) in COMPARED[cat.kind].items():
+            first, second = by_gold[one_role], by_gold[other_role]
             for swapped, (one, other) in enumerate(((first, second), (second, first))):
                 options = one_line(one.sentence), one_line(other.sentence)
                 text = prompt.fill(context=one.context, first=options[0], second=options[1])

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from curation.files import CurationError
-from curation.kinds import GOLDS, KINDS
+from curation.kinds import FILLED, ITEMS, KINDS, ItemKind
 from curation.records import Cat, Fields
 from curation.scores.runs import ByIds, Outcome, Run, from_ids, ids_of, judge_outcomes
 from curation.stats.intervals import Floats
@@ -61,7 +61,7 @@ def scored(cats: Sequence[Cat], scores: Mapping[str, float]) -> list[bool]:
 
 
 def won(cats: Sequence[Cat], run: Run, *, ties: Ties = "half") -> Floats:
-    """What a run won in each CAT: meaningful, stereotype and ties, as in ``metrics.comparisons``.
+    """What a run won in each CAT, with the rows of ``metrics.judge``.
 
     Scores are compared by ``metrics.judge``, and comparisons of chat models are used as they are.
 
@@ -72,44 +72,56 @@ def won(cats: Sequence[Cat], run: Run, *, ties: Ties = "half") -> Floats:
             split as lost.
 
     Returns:
-        Shape (3, CATs); NaN if the run lacks the CAT.
+        Shape (metrics that are shares + 1, CATs); NaN if the run lacks the CAT.
     """
-    if run.by_choice:
-        return _by_outcomes([run.comparisons.get(cat.id) for cat in cats], ties)
-    return by_scores([name for cat in cats for name in ids_of(cat)], run.scores, ties=ties)
+    found = np.full((len(SHARES) + 1, len(cats)), np.nan)
+    for kind in ITEMS.values():
+        places = [place for place, cat in enumerate(cats) if cat.kind == kind.name]
+        own = [cats[place] for place in places]
+        if run.by_choice:
+            outcomes = [run.comparisons[cat.id] if run.has(cat) else None for cat in own]
+            found[:, places] = _by_outcomes(outcomes, kind, ties)
+        elif own:
+            ids = [name for cat in own for name in ids_of(cat)]
+            found[:, places] = by_scores(ids, run.scores, kind=kind, ties=ties)
+    return found
 
 
-def by_scores(ids: Sequence[str], scores: Mapping[str, float], *, ties: Ties = "half") -> Floats:
-    """``won`` of CATs by the scores of their associations.
+def by_scores(
+    ids: Sequence[str], scores: Mapping[str, float], *, kind: ItemKind = FILLED, ties: Ties = "half"
+) -> Floats:
+    """``won`` of CATs of one kind by the scores of their associations.
 
     Args:
-        ids: of associations, three for each CAT, in the order of ``GOLDS``.
+        ids: of associations, those of a CAT in the order of the kind's roles.
         scores: by association.
+        kind: of the CATs.
         ties: as in ``metrics.comparisons``.
     """
-    values = np.array([scores.get(id, np.nan) for id in ids], float).reshape(-1, len(GOLDS))
+    values = np.array([scores.get(id, np.nan) for id in ids], float).reshape(-1, kind.size)
     has = ~np.isnan(values).any(axis=1)
-    results = np.full((3, len(values)), np.nan)
-    results[:, has] = judge(values[has], ties=ties)
-    return results
+    found = np.full((len(SHARES) + 1, len(values)), np.nan)
+    found[:, has] = judge(values[has], kind=kind, ties=ties)
+    return found
 
 
-def by_preferences(ids: Sequence[str], preferences: ByIds) -> Floats:
-    """``won`` of CATs by the comparisons of their associations.
+def by_preferences(ids: Sequence[str], preferences: ByIds, *, kind: ItemKind = FILLED) -> Floats:
+    """``won`` of CATs of one kind by the comparisons of their associations.
 
     Args:
         ids: as for ``by_scores``.
         preferences: of ``runs.by_ids``.
+        kind: of the CATs.
     """
-    three = [ids[place : place + len(GOLDS)] for place in range(0, len(ids), len(GOLDS))]
-    return _by_outcomes([from_ids(each, preferences) for each in three])
+    of_cats = [ids[place : place + kind.size] for place in range(0, len(ids), kind.size)]
+    return _by_outcomes([from_ids(each, preferences, kind) for each in of_cats], kind)
 
 
-def _by_outcomes(outcomes: Sequence[Outcome | None], ties: Ties = "half") -> Floats:
-    results = np.full((3, len(outcomes)), np.nan)
+def _by_outcomes(outcomes: Sequence[Outcome | None], kind: ItemKind, ties: Ties = "half") -> Floats:
+    found = np.full((len(SHARES) + 1, len(outcomes)), np.nan)
     has = np.array([each is not None for each in outcomes], bool)
-    results[:, has] = judge_outcomes([each for each in outcomes if each], ties=ties)
-    return results
+    found[:, has] = judge_outcomes([each for each in outcomes if each], kind=kind, ties=ties)
+    return found
 
 
 def comparisons(cats: Sequence[Cat], run: Run, *, ties: Ties = "half") -> pd.DataFrame:
@@ -274,7 +286,7 @@ def left_out(cats: Sequence[Cat], kept: Sequence[Cat], *, bad: Collection[str] =
 
     Args:
         cats: all CATs.
-        kept: those that have all three scores.
+        kept: those that have all their scores.
         bad: the ids of sentences whose score is not a finite number.
 
     Returns:

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from curation.campaign.source import Source, read_gold
 from curation.files import CurationError, digest, dump_json, dump_line, read_json, writing
-from curation.kinds import KINDS, Kind
+from curation.kinds import ITEMS, KINDS, Kind, MetricName
 from curation.models.rules import rules_name
 from curation.records import Cat, Fields, Score
 from curation.scores.boards import missing_cats, scored
@@ -18,9 +17,9 @@ from curation.scores.flags import flags_of
 from curation.scores.groups import OWN, head_of, keys, member_runs
 from curation.scores.results import current_runs, read_runs, warn_if_outdated, warn_of_older
 from curation.scores.run_folder import ENSEMBLE, RESULTS, RUN, SCORES, locked_run, scored_cats
-from curation.scores.runs import PAIR_PLACES, Run, digests, folder_name, ids_of
+from curation.scores.runs import Run, digests, folder_name, ids_of
 from curation.stats.intervals import Floats
-from curation.stats.metrics import Ties, comparisons, icat, results
+from curation.stats.metrics import METRICS, Ties, comparisons, results
 from curation.text.wording import amount
 from curation.version import __version__
 from curation.work.reporter import QUIET, Reporter
@@ -33,13 +32,13 @@ _EQUAL = 1e-9  # values nearer than this count as equal
 
 
 def objective_of(
-    gaps: Floats, terms: Sequence[str], *, objective: Objective, half: float
+    gaps: Mapping[MetricName, Floats], terms: Sequence[str], *, objective: Objective, half: float
 ) -> Callable[[Floats], Floats]:
     """The value of weights on dev: a function of rows of weights that returns one value per row.
 
     Args:
-        gaps: differences of standardised scores in each of a CAT's three comparisons, shape
-            (3, CATs, members).
+        gaps: for each share that the objective needs, the differences of standardised scores in
+            its comparisons, shape (comparisons, CATs, members).
         terms: the term of each CAT.
         objective: lms or icat.
         half: how much a tie counts.
@@ -52,13 +51,14 @@ def objective_of(
         return np.asarray(wins + half * (share @ (gap == 0)) if half else wins)
 
     def block(weights: Floats) -> Floats:
-        lms = 50 * (won(gaps[0] @ weights.T) + won(gaps[1] @ weights.T))
-        if objective == "lms":
-            return lms
-        return icat(lms, 100 * won(gaps[2] @ weights.T))
+        shares = {
+            name: METRICS[name].points * np.sum([won(gap @ weights.T) for gap in own], axis=0)
+            for name, own in gaps.items()
+        }
+        return METRICS[objective].value(shares)
 
     def score(weights: Floats) -> Floats:
-        step = max(1, _BLOCK // gaps.shape[1])
+        step = max(1, _BLOCK // len(code))
         parts = range(0, len(weights), step)
         return np.concatenate([block(weights[at : at + step]) for at in parts])
 
@@ -183,9 +183,19 @@ def choose(runs: Sequence[Run], names: Sequence[str]) -> list[Run]:
 
 
 def stacked(cats: Sequence[Cat], members: Sequence[Run]) -> Floats:
-    """Scores of CATs that all members have, shape (CATs, 3, members), in the order of GOLDS."""
+    """Scores of CATs of one kind that all members have, in the order of the kind's roles.
+
+    Returns:
+        Shape (CATs, associations, members).
+    """
     values = [[[run.scores[name] for name in ids_of(cat)] for cat in cats] for run in members]
-    return np.array(values, float).reshape(len(members), len(cats), 3).transpose(1, 2, 0)
+    return np.array(values, float).transpose(1, 2, 0)
+
+
+def by_kind(cats: Sequence[Cat]) -> dict[Kind, list[int]]:
+    """The places of the CATs of each kind that there is."""
+    places = {kind: [n for n, cat in enumerate(cats) if cat.kind == kind] for kind in KINDS}
+    return {kind: own for kind, own in places.items() if own}
 
 
 def covered(cats: Sequence[Cat], members: Sequence[Run]) -> list[Cat]:
@@ -241,14 +251,19 @@ def fit(
             f"no dev CAT has scores of all {len(members)} members",
             "choose members that score the same kind of CAT",
         )
-    values = stacked(own, members)
-    kinds = np.array([cat.kind for cat in own])
+    places = by_kind(own)
+    shares = [METRICS[name] for name in METRICS[objective].of or (objective,)]
+    if lacking := [k for k in places if not {m.name for m in shares} <= {*ITEMS[k].metrics}]:
+        raise CurationError(
+            f"{lacking[0]} CATs have no {objective}, so no weights can maximise it",
+            "fit the weights on CATs of other kinds",
+        )
+    gaps = {m.name: np.empty((len(m.pairs), len(own), len(members))) for m in shares}
     means: dict[Kind, list[float]] = {}
     sds: dict[Kind, list[float]] = {}
-    for kind in KINDS:
-        part = values[kinds == kind].reshape(-1, len(members))
-        if not len(part):
-            continue
+    for kind, of_kind in places.items():
+        values = stacked([own[place] for place in of_kind], members)
+        part = values.reshape(-1, len(members))
         means[kind], sds[kind] = part.mean(axis=0).tolist(), part.std(axis=0).tolist()
         for run, low, high in zip(members, part.min(axis=0), part.max(axis=0), strict=True):
             if low == high:
@@ -257,8 +272,11 @@ def fit(
                     "standardised",
                     "leave this member out",
                 )
-    standard = _standardised(values, kinds, means, sds)
-    gaps = np.stack([standard[:, a] - standard[:, b] for a, b in PAIR_PLACES])
+        standard, roles = (values - means[kind]) / sds[kind], ITEMS[kind].roles
+        for metric in shares:
+            for row, (first, second) in enumerate(metric.pairs):
+                gap = standard[:, roles.index(first)] - standard[:, roles.index(second)]
+                gaps[metric.name][row, of_kind] = gap
     terms = [f"{cat.domain}/{cat.target}" for cat in own]
     score = objective_of(gaps, terms, objective=objective, half=0.5 if ties == "half" else 0.0)
     weights = search(score, len(members), seed)
@@ -271,19 +289,6 @@ def fit(
         "members": reached[2:],
     }
     return Ensemble(weights.tolist(), means, sds, on_dev, [cat.id for cat in own])
-
-
-def _standardised(
-    values: Floats,
-    kinds: NDArray[np.str_],
-    means: dict[Kind, list[float]],
-    sds: dict[Kind, list[float]],
-) -> Floats:
-    standard = np.empty_like(values)
-    for kind in means:
-        of_kind = kinds == kind
-        standard[of_kind] = (values[of_kind] - means[kind]) / sds[kind]
-    return standard
 
 
 def apply(
@@ -305,16 +310,14 @@ def apply(
             f"no dev CAT with scores of all members is {min(unknown)}",
             "score the members on dev CATs of this kind, too",
         )
-    kinds = np.array([cat.kind for cat in own])
-    standard = _standardised(stacked(own, members), kinds, ensemble.means, ensemble.sds)
-    values = standard @ np.array(ensemble.weights)
-    scores = {
-        name: float(value)
-        for cat, three in zip(own, values, strict=True)
-        for name, value in zip(ids_of(cat), three, strict=True)
-    }
-    kept = {cat.id for cat in own}
-    return scores, [cat for cat in cats if cat.id not in kept]
+    by_cat: dict[str, dict[str, float]] = {cat.id: {} for cat in own}
+    for kind, places in by_kind(own).items():
+        of_kind = [own[place] for place in places]
+        values = (stacked(of_kind, members) - ensemble.means[kind]) / ensemble.sds[kind]
+        for cat, summed in zip(of_kind, values @ np.array(ensemble.weights), strict=True):
+            by_cat[cat.id] = dict(zip(ids_of(cat), summed.tolist(), strict=True))
+    scores = {name: value for own_scores in by_cat.values() for name, value in own_scores.items()}
+    return scores, [cat for cat in cats if cat.id not in by_cat]
 
 
 def about(name: str, ensemble: Ensemble, members: Sequence[Run], **settings: Any) -> Fields:

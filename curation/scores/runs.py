@@ -11,10 +11,10 @@ import pandas as pd
 
 from curation.files import CurationError, digest, read_json, read_records, read_table
 from curation.formats.predictions import read_predictions, scores_of, turn_signs
-from curation.kinds import GOLDS, KINDS, Gold, Kind
+from curation.kinds import FILLED, ITEMS, KINDS, Gold, ItemKind, Kind
 from curation.models.rules import PROFILES, RULES
-from curation.records import PAIRS, Cat, Comparison, Rejection, Score
-from curation.scores.asking import VARIANTS, cat_digest, texts
+from curation.records import Cat, Comparison, Rejection, Score
+from curation.scores.asking import COMPARED, VARIANTS, cat_digest, texts
 from curation.scores.run_folder import (
     COMPARISONS,
     REJECTED,
@@ -24,22 +24,19 @@ from curation.scores.run_folder import (
     why_no_outcome,
 )
 from curation.stats.intervals import Floats
-from curation.stats.metrics import Ties
-
-Three = tuple[float, float, float]
-PAIR_PLACES = ((0, 2), (1, 2), (0, 1))  # records.PAIRS, by places in GOLDS
+from curation.stats.metrics import Ties, count_won
 
 
 class Outcome(NamedTuple):
-    """How the three comparisons of a CAT ended, in the order of ``records.PAIRS``.
+    """How the comparisons of a CAT ended, in the order of its kind's ``pairs``.
 
     ``won`` and ``split`` are shares of replicates, as in ``records.Comparison``. ``asked`` is the
     digest of the CAT's texts (``asking.cat_digest``). ``probable`` says whether the model gave
     probabilities of the letters.
     """
 
-    won: Three
-    split: Three
+    won: tuple[float, ...]
+    split: tuple[float, ...]
     asked: str = ""
     probable: bool = False
 
@@ -47,7 +44,7 @@ class Outcome(NamedTuple):
 def read_outcomes(path: Path) -> dict[str, Outcome]:
     """The outcomes in a file of comparisons, by CAT; none if the file does not exist.
 
-    A CAT with fewer than three comparisons is left out.
+    A CAT that lacks comparisons of its kind is left out.
 
     Raises:
         CurationError: a line is not a comparison, or one comparison is there twice; names the file
@@ -68,36 +65,39 @@ def read_outcomes(path: Path) -> dict[str, Outcome]:
         of_cat[line.pair] = line
     outcomes = {}
     for cat, of_cat in by_cat.items():
-        if len(of_cat) == len(PAIRS):
-            meaningful, other, stereotype = (of_cat[pair] for pair in PAIRS)
+        pairs = next((pairs for pairs in COMPARED.values() if pairs.keys() == of_cat.keys()), ())
+        ended = [of_cat[pair] for pair in pairs]
+        if ended:
             outcomes[cat] = Outcome(
-                (meaningful.won, other.won, stereotype.won),
-                (meaningful.split, other.split, stereotype.split),
-                meaningful.asked,
-                all(comparison.p is not None for comparison in of_cat.values()),
+                tuple(comparison.won for comparison in ended),
+                tuple(comparison.split for comparison in ended),
+                ended[0].asked,
+                all(comparison.p is not None for comparison in ended),
             )
     return outcomes
 
 
 def judge_outcomes(
-    outcomes: Sequence[Outcome], *, ties: Ties = "half"
-) -> tuple[Floats, Floats, Floats]:
-    """The comparisons won in each CAT: meaningful, stereotype and ties, as ``metrics.judge``.
+    outcomes: Sequence[Outcome], *, kind: ItemKind = FILLED, ties: Ties = "half"
+) -> Floats:
+    """The comparisons won in each CAT of one kind, as ``metrics.judge``.
 
     A comparison is worth the share of replicates that it won, and with ties ``half`` also half of
     the share that was split. It is a tie if all of its replicates were split.
 
     Args:
         outcomes: of CATs.
+        kind: of the CATs.
         ties: as in ``metrics.comparisons``.
 
-    >>> judge_outcomes([Outcome((1, 0, 0), (0, 1, 0.5))])
-    (array([1.5]), array([0.25]), array([1.]))
+    >>> judge_outcomes([Outcome((1, 0, 0), (0, 1, 0.5))]).tolist()
+    [[1.5], [0.25], [1.0]]
     """
-    won = np.array([outcome.won for outcome in outcomes], float).reshape(-1, len(PAIRS)).T
-    split = np.array([outcome.split for outcome in outcomes], float).reshape(-1, len(PAIRS)).T
+    shape = (-1, len(kind.pairs))
+    won = np.array([outcome.won for outcome in outcomes], float).reshape(shape).T
+    split = np.array([outcome.split for outcome in outcomes], float).reshape(shape).T
     values = won + (0.5 if ties == "half" else 0.0) * split
-    return values[0] + values[1], values[2], np.asarray((split == 1).sum(axis=0), float)
+    return count_won(values, np.asarray(split == 1, float), kind=kind)
 
 
 ByIds = dict[tuple[str, str], tuple[float, float]]
@@ -118,44 +118,44 @@ def by_ids(cats: Sequence[Cat], outcomes: Mapping[str, Outcome], *, variant: str
     by_texts = {outcome.asked: outcome for outcome in outcomes.values() if outcome.asked}
     table: ByIds = {}
     for cat in cats:
-        own = outcomes.get(cat.id)
-        for golds in permutations(GOLDS):  # the first is that of the CAT as it is now
+        own, kind = outcomes.get(cat.id), ITEMS[cat.kind]
+        for golds in permutations(kind.roles):  # the first is that of the CAT as it is now
             ids = ids_of(cat, golds)
-            then = _relabelled(cat, dict(zip(ids, GOLDS, strict=True)))
+            then = _relabelled(cat, dict(zip(ids, kind.roles, strict=True)))
             texts = cat_digest(then, variant=variant)
             outcome = own if own and own.asked in ("", texts) else by_texts.get(texts)
             if outcome:
-                for (a, b), won, split in zip(PAIR_PLACES, outcome.won, outcome.split, strict=True):
+                for (a, b), won, split in zip(kind.pairs, outcome.won, outcome.split, strict=True):
                     table[ids[a], ids[b]] = (won, split)
                     table[ids[b], ids[a]] = (max(0.0, 1 - won - split), split)
                 break
     return table
 
 
-def from_ids(ids: Sequence[str], table: ByIds) -> Outcome | None:
-    """The outcome of a CAT whose associations have these ids, in the order of ``GOLDS``."""
-    ended = [table[pair] for a, b in PAIR_PLACES if (pair := (ids[a], ids[b])) in table]
-    if len(ended) < len(PAIR_PLACES):
+def from_ids(ids: Sequence[str], table: ByIds, kind: ItemKind = FILLED) -> Outcome | None:
+    """The outcome of a CAT whose associations have these ids, in the order of the kind's roles."""
+    ended = [table.get((ids[first], ids[second])) for first, second in kind.pairs]
+    there = [each for each in ended if each]
+    if len(there) < len(ended):
         return None
-    (won, split), (other_won, other_split), (ss_won, ss_split) = ended
-    return Outcome((won, other_won, ss_won), (split, other_split, ss_split))
+    return Outcome(tuple(won for won, _ in there), tuple(split for _, split in there))
 
 
 def outcomes_of(cats: Sequence[Cat], table: ByIds) -> dict[str, Outcome]:
-    """The outcomes of CATs that have all three comparisons in a table of ``by_ids``, by CAT."""
-    known = {cat.id: from_ids(ids_of(cat), table) for cat in cats}
+    """The outcomes of CATs that have all their comparisons in a table of ``by_ids``, by CAT."""
+    known = {cat.id: from_ids(ids_of(cat), table, ITEMS[cat.kind]) for cat in cats}
     return {cat: outcome for cat, outcome in known.items() if outcome}
 
 
-def ids_of(cat: Cat, golds: Sequence[Gold] = GOLDS) -> list[str]:
-    """The ids of a CAT's associations in the order of their gold labels."""
+def ids_of(cat: Cat, golds: Sequence[Gold] | None = None) -> list[str]:
+    """The ids of a CAT's associations in the order of these gold labels; default: its roles."""
     by_gold = {association.gold: association.id for association in cat.associations}
-    return [by_gold[gold] for gold in golds]
+    return [by_gold[gold] for gold in golds or ITEMS[cat.kind].roles]
 
 
 def _relabelled(cat: Cat, golds: Mapping[str, Gold]) -> Cat:
-    a, b, c = (each.model_copy(update={"gold": golds[each.id]}) for each in cat.associations)
-    return cat.model_copy(update={"associations": (a, b, c)})
+    labelled = (each.model_copy(update={"gold": golds[each.id]}) for each in cat.associations)
+    return cat.model_copy(update={"associations": tuple(labelled)})
 
 
 PREDICTIONS = "predictions"  # the rule of a predictions file for which none is declared
@@ -203,8 +203,11 @@ class Run:
         return not self.scores and (bool(self.comparisons) or "choice" in self.rules.values())
 
     def has(self, cat: Cat) -> bool:
-        """Whether the run has what lms and ss of a CAT need: three scores, or three comparisons."""
-        return cat.id in self.comparisons or all(a.id in self.scores for a in cat.associations)
+        """Whether the run has what the metrics of a CAT need: all scores, or all comparisons."""
+        ended = self.comparisons.get(cat.id)
+        if ended is not None and len(ended.won) == len(ITEMS[cat.kind].pairs):
+            return True
+        return all(a.id in self.scores for a in cat.associations)
 
     def has_part(self, cat: Cat) -> bool:
         """Whether the run has a score of a CAT, or its comparisons."""

@@ -288,11 +288,10 @@ def judge(values: Floats, *, kind: ItemKind = FILLED, ties: Ties = "half") -> Fl
 
 def count_won(won: Floats, tied: Floats, *, kind: ItemKind) -> Floats:
     """As ``judge``, from what was won in each of a kind's comparisons, of shape (pairs, CATs)."""
-    roles = [(kind.roles[first], kind.roles[second]) for first, second in kind.pairs]
     rows = []
     for metric in SHARES:
         if metric.name in kind.metrics:
-            rows.append(sum(won[roles.index(pair)] for pair in metric.pairs))
+            rows.append(sum(won[kind.compared.index(pair)] for pair in metric.pairs))
         else:
             rows.append(np.full(won.shape[1], np.nan))
     return np.stack([*rows, tied.sum(axis=0)])
