@@ -1,11 +1,12 @@
 """What is reported about a chat model's answers: ``choice.json``, and the counts of its marks."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
 from pydantic import BaseModel, Field
 
+from curation.kinds import MetricName
 from curation.models.chat_reading import NO_ANSWER
 from curation.records import Cat, Fields
 from curation.scores.answers import (
@@ -31,7 +32,7 @@ from curation.stats.metrics import Ties
 
 NO_SCORE = {
     "one_letter": "it nearly always answers the same letter",
-    "no_answers": "no CAT has answers in both orders to all of its three pairs",
+    "no_answers": "no CAT has answers in both orders to all of its pairs",
 }
 """Why a chat model has no score."""
 
@@ -51,7 +52,7 @@ def choice_report(
     tokens: Mapping[str, int] | None = None,
     ties: Ties = "half",
 ) -> Fields:
-    """Everything about a chat model's answers except its lms, ss and icat.
+    """Everything about a chat model's answers except its metrics.
 
     Intervals are 95 % intervals over terms, or over CATs for a single term. Shares are from 0 to 1.
 
@@ -160,11 +161,9 @@ class _Metric(BaseModel):
     sd: float
 
 
-class _Cell(BaseModel):
+class _Cell(BaseModel, extra="allow"):
+    __pydantic_extra__: dict[str, _Metric]
     n: int
-    lms: _Metric
-    ss: _Metric
-    icat: _Metric
 
 
 class _Cells(BaseModel):
@@ -186,7 +185,7 @@ class _Value(BaseModel):
 class _Second(BaseModel):
     asked: _Share
     named: _Share
-    metrics: dict[Literal["lms", "ss", "icat"], _Value] | None
+    metrics: dict[MetricName, _Value] | None
 
 
 class _Row(BaseModel):

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from math import inf
 from statistics import median
 from typing import Any
 
@@ -15,10 +16,8 @@ from curation.records import Cat, Fields
 from curation.scores.boards import Board
 from curation.scores.flags import flags_of
 from curation.scores.groups import (
-    BySize,
     Difference,
     Group,
-    Means,
     MetricPower,
     ModelTerms,
     Power,
@@ -27,7 +26,7 @@ from curation.scores.groups import (
     overall_cell,
     single,
 )
-from curation.scores.published import choose, printed_name
+from curation.scores.published import choose, printed_kinds, printed_name
 from curation.scores.run_folder import ENSEMBLE
 from curation.scores.tables import SIZES
 from curation.scores.terms import EVEN, Agreement, by_term, model_terms
@@ -38,7 +37,9 @@ from curation.stats.metrics import (
     METRICS,
     SHARES,
     Metric,
+    metrics_in,
     over_terms,
+    ranking_metric,
     results,
     shared_metrics,
 )
@@ -119,8 +120,8 @@ def differences(board: Board, chosen: Sequence[int]) -> list[Difference]:
     return rows
 
 
-def mechanisms(results: Sequence[Result], groups: Sequence[Group]) -> list[Means]:
-    """Mean lms, ss and icat over the models that were scored under two profiles or rules.
+def mechanisms(results: Sequence[Result], groups: Sequence[Group]) -> list[Fields]:
+    """The mean of each metric over the models that were scored under two profiles or rules.
 
     A kind is averaged over the models whose rules for that kind differ between the two profiles; if
     the rules are the same, there is nothing to compare. The paper averages in this way. Its
@@ -134,7 +135,8 @@ def mechanisms(results: Sequence[Result], groups: Sequence[Group]) -> list[Means
 
     Returns:
         For each pair of groups that share two models or more, the means overall (kind «both») and
-        of each kind. Kinds that fewer than two models share are left out.
+        of each kind: ``{"a", "b", "kind", "models", metric: [of a, of b]}``. Kinds that fewer than
+        two models share are left out.
     """
     rows = []
     plain = [group for group in groups if group.sort != "alone" and not group.variant]
@@ -154,18 +156,19 @@ def mechanisms(results: Sequence[Result], groups: Sequence[Group]) -> list[Means
             if len(own) < 2:
                 continue
             cells = [[overall_cell(pair[side], kind) for pair in own] for side in (0, 1)]
-            means = (
-                [sum(cell[metric] for cell in side) / len(own) for side in cells]
-                for metric in METRICS
-            )
-            rows.append(Means(first.name, second.name, kind, [a["model"] for a, _ in own], *means))
+            about = {"a": first.name, "b": second.name, "kind": kind}
+            means: Fields = {
+                metric.name: [sum(cell[metric.name] for cell in side) / len(own) for side in cells]
+                for metric in metrics_in(cells[0])
+            }
+            rows.append({**about, "models": [a["model"] for a, _ in own], **means})
     return rows
 
 
 def _differ(a: Result, b: Result, kind: str) -> bool:
     """Whether two runs both have results of a kind, by rules that are known and different."""
     if kind == BOTH:
-        same_kinds = a["kinds"].keys() == b["kinds"].keys() and len(a["kinds"]) == len(KINDS)
+        same_kinds = a["kinds"].keys() == b["kinds"].keys() and len(a["kinds"]) > 1
         return same_kinds and any(_differ(a, b, k) for k in a["kinds"])
     known = kind in a["rules"] and kind in b["rules"]
     both = known and kind in a["kinds"] and kind in b["kinds"]
@@ -199,7 +202,7 @@ def power_report(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> Power:
-    """What it takes to show a difference of ``difference`` points of lms or ss between two models.
+    """What it takes to show a difference of ``difference`` points of a share between two models.
 
     Every pair of models has a spread of its own; the report has the median pair and the hardest
     pair. With one model, its ss is tested against 50. The test is the paired t test of
@@ -302,7 +305,7 @@ def run_results(
 def without_flagged(
     board: Board, cats: Sequence[Cat], flagged: Mapping[str, int]
 ) -> list[dict[str, Any]]:
-    """lms, ss and icat of each run without the CATs that validators flagged (ACL §9).
+    """The metrics of each run without the CATs that validators flagged (ACL §9).
 
     Args:
         board: what the runs won in the CATs.
@@ -343,7 +346,9 @@ def compare_group(
         agreement: as for ``terms.by_term``.
         power: a difference in points, for ``power_report``.
     """
-    chosen = sorted(group.runs, key=lambda number: -every[number]["overall"]["icat"])
+    cells = {number: every[number]["overall"] for number in group.runs}
+    metric = ranking_metric(cells.values())
+    chosen = sorted(group.runs, key=lambda n: -metric.goodness(cells[n].get(metric.name, -inf)))
     whole = board.whole(chosen)
     alone = single(board.runs, whole)
     single_models = [every[number] for number in alone]
@@ -362,22 +367,27 @@ def compare_group(
     )
 
 
-def _by_size(models: Sequence[Result], board: Board) -> list[BySize]:
-    """The models of each architecture by size, beside the values of ACL Table 4."""
+def _by_size(models: Sequence[Result], board: Board) -> list[Fields]:
+    """The models of each architecture by size, beside the values of ACL Table 4.
+
+    The printed values (``lms_printed``) are None if the table does not have the model, or if the
+    model lacks one of the table's kinds.
+    """
     table = {row.model: row for row in choose(["acl 4"])}
     printed = {run.name: table.get(printed_name(run) or "") for run in board.runs}
     rows = []
     for model in by_architecture(models):
-        beside = printed[model["run"]] if len(model["kinds"]) == len(KINDS) else None
-        own = (model["overall"][metric] for metric in METRICS)
-        there = (getattr(beside, metric, None) for metric in METRICS)
-        about = model["architecture"], model["run"], model["parameters"]
-        rows.append(BySize(*about, *own, *there))
+        beside = printed[model["run"]] if {*model["kinds"]} == printed_kinds() else None
+        there = beside.values if beside else {}
+        own = [metric.name for metric in metrics_in([model["overall"]])]
+        about = {name: model[name] for name in ("architecture", "run", "parameters")}
+        values = {name: model["overall"][name] for name in own}
+        rows.append(about | values | {f"{name}_printed": there.get(name) for name in own})
     return rows
 
 
 def correlations(models: Sequence[Result]) -> list[Fields]:
-    """Spearman's correlations over models: lms with ss, and each of them across the kinds.
+    """Spearman's correlations over models: of lms with ss, and of each of them across kinds.
 
     ACL §7, "Relation between lms and ss".
 
@@ -385,17 +395,25 @@ def correlations(models: Sequence[Result]) -> list[Fields]:
         models: of ``run_results``, one per model.
 
     Returns:
-        ``{"of", "with", "rho", "p", "models", "exact"}``; correlations across kinds are over the
-        models that have both kinds.
+        ``{"of", "with", "rho", "p", "models", "exact"}``; correlations across two kinds are over
+        the models that have both.
     """
-    lms, ss = ([model["overall"][metric] for model in models] for metric in ("lms", "ss"))
-    rows = [{"of": "lms", "with": "ss", **spearman(lms, ss)}]
-    both = [model["kinds"] for model in models if len(model["kinds"]) == len(KINDS)]
-    for metric in ("lms", "ss") if both else ():
-        across = [[kinds[kind]["overall"][metric] for kinds in both] for kind in KINDS]
-        rows.append(
-            {"of": f"{metric}, {KINDS[0]}", "with": f"{metric}, {KINDS[1]}", **spearman(*across)}
-        )
+    rows: list[Fields] = []
+    overall = [model["overall"] for model in models]
+    for first, second in combinations(SHARES, 2):
+        own = [cell for cell in overall if first.name in cell and second.name in cell]
+        if overall and not own:
+            continue
+        sides = ([cell[metric.name] for cell in own] for metric in (first, second))
+        rows.append({"of": first.name, "with": second.name, **spearman(*sides)})
+    for one, other in combinations(KINDS, 2):
+        both = [m["kinds"] for m in models if one in m["kinds"] and other in m["kinds"]]
+        for metric in shared_metrics((one, other)) if both else ():
+            if metric.pairs:
+                name = metric.name
+                across = ([kinds[k]["overall"][name] for kinds in both] for k in (one, other))
+                named = {"of": f"{name}, {one}", "with": f"{name}, {other}"}
+                rows.append({**named, **spearman(*across)})
     return rows
 
 
@@ -508,7 +526,7 @@ def by_architecture(results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, A
 
 
 def size_correlations(results: Sequence[Mapping[str, Any]]) -> list[Fields]:
-    """Spearman's correlations over models of lms, ss and icat with the size of the corpus.
+    """Spearman's correlations over models of each metric with the size of the corpus.
 
     The papers relate the number of parameters within an architecture only: ``by_architecture``.
 
@@ -519,9 +537,11 @@ def size_correlations(results: Sequence[Mapping[str, Any]]) -> list[Fields]:
         Rows as in ``compare.correlations``, over the models whose corpus is known; none if these
         are fewer than three.
     """
+    rows: list[Fields] = []
     known = [result for result in results if result["corpus_gb"] is not None]
-    sizes = [result["corpus_gb"] for result in known]
-    return [
-        {"of": of, "with": SIZES["corpus_gb"], **spearman([r["overall"][of] for r in known], sizes)}
-        for of in (METRICS if len(known) > 2 else ())
-    ]
+    for metric in metrics_in(r["overall"] for r in known) if len(known) > 2 else ():
+        own = [result for result in known if metric.name in result["overall"]]
+        values = [result["overall"][metric.name] for result in own]
+        sizes = [result["corpus_gb"] for result in own]
+        rows.append({"of": metric.name, "with": SIZES["corpus_gb"], **spearman(values, sizes)})
+    return rows

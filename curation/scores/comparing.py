@@ -216,7 +216,7 @@ def compare_runs(
             for result in results
         ],
         groups=reports,
-        mechanisms=[row for row in mechanisms(results, all_groups) if names & {row.a, row.b}],
+        mechanisms=[row for row in mechanisms(results, all_groups) if names & {row["a"], row["b"]}],
         shifts=compare.shifts(run_board, chosen),
         flagged=compare.without_flagged(run_board, source.cats, _flagged(source)),
         model_terms=compare.terms_of(terms_of, results, reports, count=terms, agreement=agreement),

@@ -263,7 +263,7 @@ def fit(
     sds: dict[Kind, list[float]] = {}
     for kind, of_kind in places.items():
         values = stacked([own[place] for place in of_kind], members)
-        part = values.reshape(-1, len(members))
+        part = np.ascontiguousarray(values.reshape(-1, len(members)))
         means[kind], sds[kind] = part.mean(axis=0).tolist(), part.std(axis=0).tolist()
         for run, low, high in zip(members, part.min(axis=0), part.max(axis=0), strict=True):
             if low == high:

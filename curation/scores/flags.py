@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from curation.formats.toml_files import shipped_table
+from curation.kinds import ITEMS
 from curation.models.rules import OWN_HEADS, profiles_of
 
 SHARE = 0.5  # a model is flagged if more than this share of comparisons or tokens is affected
@@ -20,7 +21,7 @@ def flags_of(
 ) -> list[str]:
     """The flags of a model, codes of ``FLAGS``.
 
-    ``ties``: more than half of the comparisons (three per CAT) are ties, of all or of one kind.
+    ``ties``: more than half of the comparisons of a kind are ties.
     ``unknown_tokens``: more than half of the tokens of the scored texts are the tokenizer's unknown
     token. ``own_head``: the profile needs a trained next-sentence head, and the model's own was
     accepted. ``trained_head``: BERT with a trained head under a profile that uses its own.
@@ -34,14 +35,15 @@ def flags_of(
             of ``groups.mark_heads``.
         older: whether the run lacks CATs, as in ``boards.missing_cats``.
 
-    >>> cell = {"cats": 2, "ties": 4}
-    >>> flags_of({"overall": cell, "kinds": {}}, {"tokens": {"read": 9, "unknown": 5}})
+    >>> kinds = {"intrasentence": {"overall": {"cats": 2, "ties": 4}}}
+    >>> flags_of({"kinds": kinds}, {"tokens": {"read": 9, "unknown": 5}})
     ['ties', 'unknown_tokens']
     """
-    cells = [result.get("overall"), *(part["overall"] for part in result.get("kinds", {}).values())]
     flags = []
-    if any(cell and cell["ties"] > SHARE * 3 * cell["cats"] for cell in cells):
-        flags.append("ties")
+    for kind, part in result.get("kinds", {}).items():
+        compared = len(ITEMS[kind].pairs) * part["overall"]["cats"]
+        if part["overall"]["ties"] > SHARE * compared:
+            flags = ["ties"]
     tokens = (about or {}).get("tokens")
     if isinstance(tokens, Mapping) and tokens.get("unknown", 0) > SHARE * tokens.get("read", 0):
         flags.append("unknown_tokens")
@@ -75,7 +77,7 @@ def answer_flags(answers: Any) -> list[str]:
     ``no_answer``: the share of questions without an answer is above its limit. ``one_letter``: the
     share of one letter among the answers, counted for each prompt, is at its limit, so comparisons
     say nothing. ``uneven_refusals``: some domain or term differs from the rest in refusals or
-    missing answers. ``second_questions``: lms, ss or icat changes much without the answers to
+    missing answers. ``second_questions``: a metric changes much without the answers to
     second questions.
 
     Args:

@@ -304,36 +304,6 @@ class Difference(NamedTuple):
     what: str = ""
 
 
-class Means(NamedTuple):
-    """The means of one kind (or «both») over the models of two groups: [of a, of b]."""
-
-    a: str
-    b: str
-    kind: str
-    models: list[str]
-    lms: list[float]
-    ss: list[float]
-    icat: list[float]
-
-
-class BySize(NamedTuple):
-    """A model beside others of its architecture, and its values in ACL Table 4.
-
-    The printed values are None if the table does not have the model, or if it has CATs of one kind
-    only.
-    """
-
-    architecture: str
-    run: str
-    parameters: float
-    lms: float
-    ss: float
-    icat: float
-    lms_printed: float | None
-    ss_printed: float | None
-    icat_printed: float | None
-
-
 class MetricPower(NamedTuple):
     """What it takes to show a difference in lms or ss (``figure``), over ``pairs`` of models.
 
@@ -364,12 +334,12 @@ class Power(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """One group's models, the highest icat first, and what is computed over them.
+    """One group's models, the best one first, and what is computed over them.
 
     Attributes:
         group, sort, title: of ``groups.Group``; ``group`` is its name.
         kinds: of the CATs that the models which are compared have scored.
-        models: names of runs, the highest icat first.
+        models: names of runs, the best one first, by icat if the kinds have it.
         one_kind_only: those that lack a kind of CAT which others have; they are in no result of
             both kinds.
         differences: of ``differences``. Holm's correction is over the pairs of this group.
@@ -386,7 +356,7 @@ class Ranking(NamedTuple):
     one_kind_only: list[str]
     differences: list[Difference]
     correlations: list[Fields]
-    sizes: list[BySize]
+    sizes: list[Fields]
     terms: list[Fields]
     power: Power | None
 
@@ -423,7 +393,7 @@ class Comparison(NamedTuple):
     left_out: int = 0
     runs: Sequence[Result] = ()
     groups: Sequence[Ranking] = ()
-    mechanisms: Sequence[Means] = ()
+    mechanisms: Sequence[Fields] = ()
     shifts: Sequence[Difference] = ()
     model_terms: Sequence[ModelTerms] = ()
     flagged: Sequence[Fields] = ()

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from curation.files import CurationError, read_text, shipped
 from curation.formats.toml_files import shipped_table
-from curation.kinds import KINDS
+from curation.kinds import KINDS, MetricName
 from curation.models.rules import OWN_HEADS, PROFILES, TRAINED_HEADS
 from curation.records import Cat, Fields
 from curation.scores.boards import board
@@ -17,12 +17,12 @@ from curation.scores.flags import LATEX, flags_of, marked, notes
 from curation.scores.run_folder import ENSEMBLE
 from curation.scores.runs import Run
 from curation.scores.tables import WIDE, bracket, escape, printed, ties_and_tier
-from curation.stats.metrics import ALL, BOTH, METRICS, Ties, results
+from curation.stats.metrics import ALL, BOTH, METRICS, Ties, list_metrics, results
 from curation.text.wording import amount
 
 
 class Printed(NamedTuple):
-    """One printed row: lms, ss and icat of a model.
+    """One printed row: the values of a model.
 
     ``profile`` names the profile with the rules of the paper's text, "" for baselines. ``numbers``
     names the profiles by whose intrasentence rule the printed numbers may have been made, and
@@ -30,7 +30,8 @@ class Printed(NamedTuple):
     inferred from «dev rows», or from «arXiv rows» that are equal; or only the «text» says it.
     ``kind`` is a kind or ``both``, ``domain`` a domain or ``all``. ``target`` is "" for rows of
     more than one term.
-    ``lms`` is None if the paper prints a dash. ``digits`` is how many decimals are printed.
+    ``values`` has each metric; None if the paper prints a dash. ``digits`` is how many decimals are
+    printed.
     """
 
     source: str
@@ -42,11 +43,16 @@ class Printed(NamedTuple):
     domain: str
     target: str
     model: str
-    lms: float | None
-    ss: float
-    icat: float
+    values: Mapping[MetricName, float | None]
     digits: int
     note: str
+
+    def fields(self) -> Fields:
+        """All fields, as files have them: a field for each metric."""
+        fields: Fields = {}
+        for name, value in self._asdict().items():
+            fields |= value if name == "values" else {name: value}
+        return fields
 
 
 class Model(NamedTuple):
@@ -87,12 +93,18 @@ def tables() -> tuple[Printed, ...]:
     """All printed rows: ACL Tables 4 to 8 and arXiv Tables 4 to 8, in their order."""
     return tuple(
         Printed(
-            **cast("Any", row)
-            | {"numbers": _list(row["numbers"]), "digits": len(row["icat"].partition(".")[2])}
-            | {metric: float(row[metric]) if row[metric] else None for metric in METRICS}
+            **cast("Any", {name: cell for name, cell in row.items() if name not in METRICS})
+            | {"numbers": _list(row["numbers"]), "digits": len(row["icat"].partition(".")[2])},
+            values={metric: float(row[metric]) if row[metric] else None for metric in METRICS},
         )
         for row in _rows("tables.csv")
     )
+
+
+@cache
+def printed_kinds() -> set[str]:
+    """The kinds of CATs of the printed tables; rows of both kinds are of all of them."""
+    return {row.kind for row in tables()} - {BOTH}
 
 
 @cache
@@ -349,7 +361,7 @@ def _sizes(cats: Sequence[Cat]) -> Counter[tuple[str, ...]]:
 def _cell(row: Printed, result: Mapping[str, Any]) -> Fields | None:
     """The cell of the results that corresponds to a printed row, or None."""
     if row.kind == BOTH:
-        part: Mapping[str, Any] | None = result if len(result["kinds"]) == len(KINDS) else None
+        part: Mapping[str, Any] | None = result if {*result["kinds"]} == printed_kinds() else None
     else:
         part = result["kinds"].get(row.kind)
     if part is None:
@@ -365,12 +377,12 @@ def _cell(row: Printed, result: Mapping[str, Any]) -> Fields | None:
 
 
 def _pair(row: Printed, run: Run, cell: Fields, ties: Ties, *, full: bool) -> Fields:
-    kinds = KINDS if row.kind == BOTH else (row.kind,)
+    kinds = [k for k in KINDS if k in (printed_kinds() if row.kind == BOTH else {row.kind})]
     rules = row_rules(row, run, kinds)
     head = _other_head(row, run) if "nsp" in rules.own else ""
     values = {}
-    for metric in METRICS:
-        value, printed, bounds = cell[metric], getattr(row, metric), cell[f"{metric}_ci"]
+    for metric in row.values:
+        value, printed, bounds = cell[metric], row.values[metric], cell[f"{metric}_ci"]
         inside = None
         if printed is not None and bounds is not None:
             half = 0.5 * 10**-row.digits
@@ -387,7 +399,7 @@ def _pair(row: Printed, run: Run, cell: Fields, ties: Ties, *, full: bool) -> Fi
         for v in values.values()
     )
     return {
-        **row._asdict(),
+        **row.fields(),
         "run": run.name,
         "lower_is_likelier": run.lower_is_likelier,
         "other_head": run.about.get("other_head", ""),
@@ -520,8 +532,8 @@ def latex(
     heads += [
         f"{name}{extra}" for name in METRICS for extra in ([" printed", ""] if runs else [""])
     ]
-    columns = "l" * (5 + runs) + "r" * (6 if runs else 3)
-    caption = "lms, ss and icat as the StereoSet papers print them."
+    columns = "l" * (5 + runs) + "r" * len(METRICS) * (2 if runs else 1)
+    caption = f"{list_metrics()} as the StereoSet papers print them."
     if runs:
         caption = _caption(rows, ties, tier, intervals=intervals)
     head = [r"\toprule", rf"{' & '.join(heads)} \\", r"\midrule"]
@@ -557,7 +569,7 @@ def _caption(
     rows: Sequence[Mapping[str, Any]], ties: Ties, tier: int | None, *, intervals: bool
 ) -> str:
     texts = [
-        "lms, ss and icat as the StereoSet papers print them, and of runs beside them "
+        f"{list_metrics()} as the StereoSet papers print them, and of runs beside them "
         f"({ties_and_tier(ties, tier)})."
     ]
     if any(row["same_rule"] is False for row in rows):

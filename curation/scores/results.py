@@ -9,7 +9,7 @@ from curation.campaign.step import is_up_to_date
 from curation.decisions import steps as decisions
 from curation.files import CurationError, read_json
 from curation.formats.predictions import check_complete, read_predictions, scores_of, turn_signs
-from curation.kinds import KINDS, Kind
+from curation.kinds import KINDS, Kind, MetricName
 from curation.measures import steps as measures
 from curation.measures.steps import VADER
 from curation.records import Cat, Fields
@@ -21,7 +21,16 @@ from curation.scores.published import Printed, models
 from curation.scores.run_folder import again
 from curation.scores.runs import Run, drop_outdated, find_runs, read_predictions_run
 from curation.stats.artefacts import MIRRORED, Artefact, artefacts
-from curation.stats.metrics import Ties, cat_columns, comparisons, of_one_kind, results
+from curation.stats.metrics import (
+    SHARES,
+    Ties,
+    cat_columns,
+    comparisons,
+    may_be_ideal,
+    metrics_in,
+    of_one_kind,
+    results,
+)
 from curation.text.wording import amount
 from curation.text.words import Sentiment
 from curation.work.reporter import QUIET, Reporter
@@ -311,7 +320,7 @@ def warn_of_turned(
         run: the NAME that the option needs, if there are several files.
     """
     cells = {kind: part["overall"] for kind, part in result["kinds"].items()}
-    low = {k for k, cell in cells.items() if cell["lms_ci"] and cell["lms_ci"][1] < HINT_BELOW}
+    low = {k for k, cell in cells.items() if (cell.get("lms_ci") or [HINT_BELOW])[-1] < HINT_BELOW}
     if not low:
         return
     shown = " and ".join(f"{cells[kind]['lms']:.1f} ({kind})" for kind in cells if kind in low)
@@ -327,12 +336,12 @@ def warn_of_turned(
     )
 
 
-EXPECTED: dict[str, tuple[float | None, float]] = {
-    "IdealLM": (1.0, 0.5),
-    "StereotypedLM": (None, 1.0),
-    "RandomLM": (0.5, 0.5),
+EXPECTED: dict[str, dict[MetricName, float | None]] = {
+    "IdealLM": {"lms": 1.0, "ss": 0.5},
+    "StereotypedLM": {"lms": None, "ss": 1.0},
+    "RandomLM": {"lms": 0.5, "ss": 0.5},
 }
-"""Probability of preferring the meaningful association, and the stereotype; None: not defined."""
+"""The probability of winning each comparison of a metric; None: not defined."""
 
 
 def expected_baselines(cats: Sequence[Cat], *, overall: bool = False) -> list[Fields]:
@@ -347,13 +356,15 @@ def expected_baselines(cats: Sequence[Cat], *, overall: bool = False) -> list[Fi
         overall: as for ``metrics.results``.
     """
     expected = []
-    for model, (meaningful, stereotype) in EXPECTED.items():
-        won = {"meaningful": 2 * (meaningful or 0.0), "stereotype": stereotype, "ties": 0}
-        result = results(cat_columns(cats).assign(**won), model=model, overall=overall)
+    for model, wins in EXPECTED.items():
+        won = {m.column: len(m.pairs) * (wins[m.name] or 0.0) for m in SHARES}
+        result = results(cat_columns(cats).assign(**won, ties=0), model=model, overall=overall)
         for cell in _cells(result):
-            cell.update(lms_ci=None, ss_ci=None, icat_ci=None, too_wide=[])
-            if meaningful is None:
-                cell.update(lms=None)
+            cell["too_wide"] = []
+            for metric in metrics_in([cell]):
+                cell[f"{metric.name}_ci"] = None
+                if metric.name in wins and wins[metric.name] is None:
+                    cell[metric.name] = None
         expected.append(result)
     return expected
 
@@ -365,9 +376,6 @@ def _cells(result: Fields) -> list[Fields]:
         for part in parts
         for cell in (part["overall"], *part["domains"].values(), *part["terms"].values())
     ]
-
-
-CHANCE = 50.0  # the ss of a rule that cannot tell stereotype from anti-stereotype
 
 
 CLEAR_LMS = 60.0  # a rule that is surely above it finds the meaningful by its surface
@@ -411,7 +419,7 @@ def measured_baselines(
             beyond = [
                 row
                 for row in beyond_chance(fair)
-                if row["figure"] == "lms" or artefact.name not in MIRRORED  # ss is listed already
+                if row["figure"] != "ss" or artefact.name not in MIRRORED  # ss is listed already
             ]
             if len(own) < len(cats):
                 result["overall"] = None
@@ -437,13 +445,12 @@ def beyond_chance(result: Fields) -> list[Fields]:
         cell = result["kinds"].get(kind, {}).get("overall", {"few_terms": True})
         if cell["few_terms"]:
             continue
-        for metric in ("lms", "ss"):
-            bounds = cell[f"{metric}_ci"]
+        for metric in SHARES:
+            name, bounds = metric.name, cell.get(f"{metric.name}_ci")
             if bounds is None:
                 continue
-            low, high = bounds
-            if low > CLEAR_LMS if metric == "lms" else not low <= CHANCE <= high:
-                rows.append({"kind": kind, "figure": metric, "value": cell[metric], "ci": bounds})
+            if bounds[0] > CLEAR_LMS if name == "lms" else not may_be_ideal(name, bounds):
+                rows.append({"kind": kind, "figure": name, "value": cell[name], "ci": bounds})
     return rows
 
 

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from curation.catsets.stereoset import tier_text
@@ -10,7 +11,7 @@ from curation.records import Fields
 from curation.scores.flags import LATEX, marked, notes
 from curation.scores.groups import Comparison, Ranking
 from curation.scores.terms import domain_and_target
-from curation.stats.metrics import ALL, BOTH, METRICS
+from curation.stats.metrics import ALL, BOTH, Metric, list_metrics, metrics_in, ranking_metric
 from curation.text.wording import amount
 
 COLUMNS = (
@@ -28,7 +29,7 @@ def tidy(
     tier: int | None = None,
     original_targets: bool = False,
 ) -> Iterator[list[Any]]:
-    """One row for each of lms, ss and icat of each cell of ``compare.run_results``.
+    """One row for each metric of each cell of ``compare.run_results``.
 
     Args:
         results: the results of the runs.
@@ -54,7 +55,7 @@ def tidy(
             cells += [(domain, "", cell) for domain, cell in part["domains"].items()]
             cells += [(*domain_and_target(key, part), cell) for key, cell in part["terms"].items()]
             for domain, term, cell in cells:
-                for metric in METRICS:
+                for metric in (each.name for each in metrics_in([cell])):
                     low, high = cell[f"{metric}_ci"] or (None, None)
                     yield [
                         result["run"],
@@ -97,8 +98,10 @@ def compact(report: Comparison) -> Fields:
 
 def _by_term(part: Mapping[str, Any]) -> dict[str, list[Any]]:
     cells = part["terms"]
-    names = ("lms", "ss", "lms_ci", "ss_ci", "icat_ci", "cats", "ties")
-    return {"term": [*cells]} | {name: [c[name] for c in cells.values()] for name in names}
+    there = metrics_in(cells.values())
+    names = [metric.name for metric in there if metric.pairs]  # the others follow from these
+    columns = [*names, *(f"{metric.name}_ci" for metric in there), "cats", "ties"]
+    return {"term": [*cells]} | {name: [c[name] for c in cells.values()] for name in columns}
 
 
 def _by_kind(group: Ranking) -> list[Fields]:
@@ -108,7 +111,7 @@ def _by_kind(group: Ranking) -> list[Fields]:
     for kind in dict.fromkeys(row.kind for row in group.differences):
         own = [row for row in group.differences if row.kind == kind]
         table: Fields = {"kind": kind}
-        for metric in METRICS:
+        for metric in dict.fromkeys(row.figure for row in own):
             rows = [row for row in own if row.figure == metric]
             table["a"] = [place[row.a] for row in rows]
             table["b"] = [place[row.b] for row in rows]
@@ -189,7 +192,8 @@ def latex_report(report: Comparison, *, intervals: bool) -> str:
         if len(group.kinds) == 1:
             kind = f"{group.kinds[0]} CATs; "
             models = [{**run, **run["kinds"][group.kinds[0]]} for run in models]
-        caption = f"lms, ss and icat by domain and overall ({report.split}; {kind}"
+        shown = list_metrics(metrics_in(model["overall"] for model in models))
+        caption = f"{shown} by domain and overall ({report.split}; {kind}"
         caption += f"{group.title}; {conditions})."
         texts.append(latex(models, caption=caption, label=label, intervals=intervals))
     for part in report.model_terms:
@@ -226,7 +230,8 @@ def latex_baselines(
         only.
     """
     both_kinds = [result for result in results if result["overall"]]
-    caption = "Baselines: lms, ss and icat by domain and overall "
+    shown = list_metrics(metrics_in(result["overall"] for result in both_kinds))
+    caption = f"Baselines: {shown} by domain and overall "
     targets = "; by original target" if original_targets else ""
     caption += f"({split}; {ties_and_tier(ties, tier)}{targets})."
     text = latex(
@@ -261,15 +266,15 @@ def latex(
     intervals: bool = False,
     bold: bool = True,
 ) -> str:
-    r"""A booktabs table like StereoSet's tables of models: lms, ss, icat by domain and overall.
+    r"""A booktabs table like StereoSet's tables of models: each metric by domain and overall.
 
     Args:
         results: of ``compare.run_results``, in the order of the rows.
         caption: in plain text; the meaning of the models' marks is added.
         label: for references.
         intervals: whether each value's interval is printed in small type below it.
-        bold: whether the best icat of each column is bold; if several printed values are the best,
-            all of them are.
+        bold: whether the best value of each domain, by icat if the kinds have it, is bold; if
+            several printed values are the best, all of them are.
 
     Returns:
         A ``table`` that only needs ``\usepackage{booktabs}``; use ``table*`` for wide ones. Each
@@ -278,20 +283,26 @@ def latex(
     domains = sorted({domain for result in results for domain in result["domains"]})
     columns = [*domains, ALL]
     cells = [[{**r["domains"], ALL: r["overall"]}.get(c) for c in columns] for r in results]
+    metrics, ranked = (
+        metrics_in(c for row in cells for c in row),
+        ranking_metric(c for row in cells for c in row),
+    )
     best = [
-        max((printed(cell["icat"]) for cell in column if cell), key=_number)
+        max((printed(cell[ranked.name]) for cell in column if cell), key=partial(_goodness, ranked))
         for column in zip(*cells, strict=True)
     ]
     bold = bold and len(results) > 1
+    width = len(metrics)
     known = [size for size in SIZES if any(r.get(size) is not None for r in results)]
     has_rules = any("rules" in result for result in results)
     first = ["Model", *(["Rules"] if has_rules else []), *(SIZES[size] for size in known)]
-    groups = [rf"\multicolumn{{3}}{{c}}{{{'Overall' if c == ALL else escape(c)}}}" for c in columns]
-    left = [len(first) + 1 + 3 * place for place in range(len(columns))]
+    titles = ["Overall" if domain == ALL else escape(domain) for domain in columns]
+    groups = [rf"\multicolumn{{{width}}}{{c}}{{{title}}}" for title in titles]
+    left = [len(first) + 1 + width * place for place in range(len(columns))]
     heads = [
         rf"{' &' * len(first)} {' & '.join(groups)} \\",
-        " ".join(rf"\cmidrule(lr){{{place}-{place + 2}}}" for place in left),
-        rf"{' & '.join(first)} & {' & '.join(['lms & ss & icat'] * len(columns))} \\",
+        " ".join(rf"\cmidrule(lr){{{place}-{place + width - 1}}}" for place in left),
+        " & ".join([*first, *[metric.name for metric in metrics] * len(columns)]) + r" \\",
     ]
     rows = []
     for result, row in zip(results, cells, strict=True):
@@ -300,23 +311,24 @@ def latex(
         below = [""] * len(first)
         for cell, top in zip(row, best, strict=True):
             if cell is None:
-                texts += ["--"] * 3
-                below += [""] * 3
+                texts += ["--"] * width
+                below += [""] * width
                 continue
-            icat = printed(cell["icat"])
-            shown = rf"\textbf{{{icat}}}" if bold and icat == top else icat
-            texts += [printed(cell["lms"]) + _few(cell, "lms"), printed(cell["ss"]) + _few(cell)]
-            texts.append(shown + _few(cell))
-            below += [bracket(cell[f"{metric}_ci"]) + _wide(cell, metric) for metric in METRICS]
+            for metric in metrics:
+                value = printed(cell[metric.name])
+                is_best = bold and metric is ranked and value == top
+                shown = rf"\textbf{{{value}}}" if is_best else value
+                texts.append(shown + _few(cell, metric.name))
+                below.append(bracket(cell[f"{metric.name}_ci"]) + _wide(cell, metric.name))
         rows.append(rf"{' & '.join(texts)} \\")
         if intervals and any(below):
             rows.append(rf"{' & '.join(below)} \\")
     shown_cells = [cell for row in cells for cell in row if cell]
     return _table(
-        "l" * (1 + has_rules) + "r" * len(known) + "rrr" * len(columns),
+        "l" * (1 + has_rules) + "r" * (len(known) + width * len(columns)),
         heads,
         rows,
-        _caption(caption, results, shown_cells, intervals, bold=bold),
+        _caption(caption, results, shown_cells, intervals, bold=ranked if bold else None),
         label,
     )
 
@@ -338,8 +350,9 @@ def latex_terms(
         caption: in plain text; the meaning of the model's marks is added.
         label: for references.
     """
-    metrics = " & ".join(rf"{metric} & 95\,\%" for metric in METRICS)
-    heads = [rf"Domain & Term & {metrics} & CATs & agreement \\"]
+    metrics = [metric.name for metric in metrics_in(rows)]
+    shown = " & ".join(rf"{metric} & 95\,\%" for metric in metrics)
+    heads = [rf"Domain & Term & {shown} & CATs & agreement \\"]
     texts: list[str] = []
     for row in rows:
         if not row["term"] and texts:
@@ -347,12 +360,14 @@ def latex_terms(
         name = rf"\quad {escape(row['term'])} ({row['end']})" if row["term"] else "all terms"
         domain = "" if row["term"] else escape(row["domain"])
         cells = [domain, name]
-        for metric in METRICS:
+        for metric in metrics:
             span = _span(row[f"{metric}_ci"]) + _wide(row, metric)
             cells += [printed(row[metric]) + _few(row, metric), span]
         cells += [str(row["cats"]), printed(row["agreement"])]
         texts.append(rf"{' & '.join(cells)} \\")
-    return _table("ll" + "r" * 8, heads, texts, _caption(caption, [result], rows), label)
+    return _table(
+        "ll" + "r" * (2 * len(metrics) + 2), heads, texts, _caption(caption, [result], rows), label
+    )
 
 
 def _size(value: float | None, size: str) -> str:
@@ -371,13 +386,13 @@ def _caption(
     cells: Sequence[Mapping[str, Any]],
     intervals: bool = True,
     *,
-    bold: bool = False,
+    bold: Metric | None = None,
 ) -> str:
     """The caption with the meaning of the marks in the table."""
     meanings = notes(result.get("flags", ()) for result in results)
     marks = [f" {LATEX[flag]}: {escape(meaning)}." for flag, meaning in meanings.items()]
     if bold:
-        marks.append(" Bold: the highest icat.")
+        marks.append(f" Bold: {bold.best}.")
     if any(cell.get("few_terms") for cell in cells):
         marks.append(f" {FEW}: fewer than five terms.")
     if intervals and any(cell["too_wide"] for cell in cells):
@@ -385,7 +400,7 @@ def _caption(
     return escape(text) + "".join(marks)
 
 
-def _few(cell: Mapping[str, Any], metric: str = "icat") -> str:
+def _few(cell: Mapping[str, Any], metric: str) -> str:
     return FEW if cell.get("few_terms") and cell[metric] is not None else ""
 
 
@@ -438,8 +453,8 @@ def bracket(bounds: Sequence[float] | None) -> str:
     return "" if bounds is None else rf"{{\scriptsize [{bounds[0]:.1f}, {bounds[1]:.1f}]}}"
 
 
-def _number(text: str) -> float:
-    return -math.inf if text == "--" else float(text)
+def _goodness(metric: Metric, text: str) -> float:
+    return -math.inf if text == "--" else metric.goodness(float(text))
 
 
 def suffix(report: Mapping[str, Any], kind: str = BOTH) -> str:

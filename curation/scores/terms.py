@@ -11,7 +11,7 @@ from curation.catsets.stereoset import votes
 from curation.formats.table_words import read_label
 from curation.records import VALUES, Fields
 from curation.scores.boards import Board
-from curation.stats.metrics import METRICS, percent_interval
+from curation.stats.metrics import METRICS, percent_interval, shared_metrics
 from curation.text.rules import chance_of_agreement
 
 
@@ -26,15 +26,17 @@ class Agreement(NamedTuple):
     votes: float | None = None
 
 
-EVEN = 50.0  # the ss of a model that prefers neither
+EVEN = METRICS["ss"].ideal  # the ss of a model that prefers neither
 
 
 def _term_sums(board: Board, chosen: Sequence[int]) -> pd.DataFrame:
     """Each CAT's mean over the chosen runs that scored it, in points; others are left out."""
-    ss, lms = (board.points(METRICS[name])[list(chosen)] for name in ("ss", "lms"))
-    has = ~np.isnan(ss).all(axis=0)
-    means = {"ss": np.nanmean(ss[:, has], axis=0), "lms": np.nanmean(lms[:, has], axis=0)}
-    return board.cats[has].assign(**means)
+    has = board.has[list(chosen)].any(axis=0)
+    cats = board.cats[has]
+    shares = [metric for metric in shared_metrics(cats["kind"].unique()) if metric.pairs]
+    points = {metric.name: board.points(metric)[list(chosen)][:, has] for metric in shares}
+    means: Fields = {name: np.nanmean(own, axis=0) for name, own in points.items()}
+    return cats.assign(**means)
 
 
 def by_term(
@@ -49,21 +51,23 @@ def by_term(
 
     Returns:
         ``{"domain", "term", "ss", "ss_ci", "lms", "cats", "agreement", "votes"}``. ss and lms are
-        means over the models, both kinds pooled. In each domain the most stereotyped term comes
-        first; of equal terms, the one with more CATs. ss_ci is None for a single CAT. Without runs
-        there are no rows.
+        means over the models, all kinds pooled; lms is absent if a kind has none. In each domain
+        the most stereotyped term comes first; of equal terms, the one with more CATs. ss_ci is None
+        for a single CAT. Without runs there are no rows.
     """
     if not chosen:
         return []
     rows = []
-    for (domain, term), part in _term_sums(board, chosen).groupby(["domain", "term"], sort=True):
+    sums = _term_sums(board, chosen)
+    others = [name for name in METRICS if name in sums and name != "ss"]
+    for (domain, term), part in sums.groupby(["domain", "term"], sort=True):
         rows.append(
             {
                 "domain": str(domain),
                 "term": str(term)[len(str(domain)) + 1 :],
                 "ss": float(part["ss"].mean()),
                 "ss_ci": percent_interval(part["ss"].to_numpy(), observations=len(part)),
-                "lms": float(part["lms"].mean()),
+                **{name: float(part[name].mean()) for name in others},
                 "cats": len(part),
                 **(agreement or {}).get(str(term), Agreement())._asdict(),
             }

@@ -122,6 +122,17 @@ class Metric:
     tells_gold: bool = True
 
     @property
+    def best(self) -> str:
+        """Which value is the best one, in words."""
+        if self.direction == "higher is better":
+            return f"the highest {self.name}"
+        return f"the {self.name} nearest to {self.ideal:g}"
+
+    def goodness(self, value: float) -> float:
+        """A number that is higher for better values."""
+        return value if self.direction == "higher is better" else -abs(value - self.ideal)
+
+    @property
     def points(self) -> float:
         """How many points of a CAT's value each comparison is worth."""
         return 100 / len(self.pairs)
@@ -205,6 +216,11 @@ def metrics_in(cells: Iterable[Mapping[str, Any] | None]) -> list[Metric]:
     """The metrics that at least one of these cells has, for the columns of a table."""
     names = {name for cell in cells for name in cell or ()}
     return [metric for metric in METRICS.values() if metric.name in names]
+
+
+def ranking_metric(cells: Iterable[Mapping[str, Any] | None]) -> Metric:
+    """The metric by which cells are ranked: icat, or the last one in the table that they have."""
+    return metrics_in(cells)[-1]
 
 
 def list_metrics(metrics: Iterable[Metric] = tuple(METRICS.values())) -> str:
@@ -349,13 +365,14 @@ def extreme(share: float, terms: int) -> bool:
     return terms < _FEW_IF_EXTREME and not _EXTREME <= share <= 100 - _EXTREME
 
 
-def over_terms(part: pd.DataFrame) -> dict[str, Any]:
+def over_terms(part: pd.DataFrame, shares: Sequence[Metric] | None = None) -> dict[str, Any]:
     """A cell of ``results``: means over terms.
 
     Args:
         part: rows of ``comparisons``.
+        shares: the metrics of the cell that are shares; by default those that all its kinds have.
     """
-    shares = _shares(part)
+    shares = _shares(part) if shares is None else shares
     means = part.groupby("term", sort=True)[[metric.column for metric in shares]].mean()
     units = {metric.name: metric.points * means[metric.column].to_numpy() for metric in shares}
     sizes = {"cats": len(part), "terms": len(means), "ties": int(part["ties"].sum())}
@@ -367,12 +384,11 @@ def _shares(part: pd.DataFrame) -> list[Metric]:
     return [metric for metric in shared_metrics(part["kind"].unique()) if metric.pairs]
 
 
-def _of_terms(part: pd.DataFrame) -> dict[str, dict[str, Any]]:
+def _of_terms(part: pd.DataFrame, shares: Sequence[Metric]) -> dict[str, dict[str, Any]]:
     """A cell of ``results`` for each term."""
     codes, names = part["term"].factorize(sort=True)
     order = np.argsort(codes, kind="stable")
     begins = np.flatnonzero(np.diff(codes[order])) + 1
-    shares = _shares(part)
     units = {m.name: np.split(m.points * part[m.column].to_numpy()[order], begins) for m in shares}
     ties = np.split(part["ties"].to_numpy()[order], begins)
     cells = {}
@@ -430,8 +446,9 @@ def _overall(part: pd.DataFrame) -> dict[str, Any]:
 
 def _cells(part: pd.DataFrame) -> dict[str, Any]:
     """The cells of these CATs: overall, of each domain, and of each term."""
+    shares = _shares(part)
     return {
-        "overall": over_terms(part),
-        "domains": {str(name): over_terms(rows) for name, rows in part.groupby("domain")},
-        "terms": _of_terms(part),
+        "overall": over_terms(part, shares),
+        "domains": {str(name): over_terms(rows, shares) for name, rows in part.groupby("domain")},
+        "terms": _of_terms(part, shares),
     }

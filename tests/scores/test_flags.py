@@ -23,8 +23,8 @@ SOME = result(0)
 
 def test_more_than_half_of_the_comparisons_are_ties() -> None:
     # Three comparisons a CAT: of 4 CATs 12; 6 are half, and not more.
-    assert flags_of(result(6)) == []
-    assert flags_of(result(7)) == ["ties"]
+    assert flags_of(result(6, intrasentence=(6, 4))) == []
+    assert flags_of(result(7, intrasentence=(7, 4))) == ["ties"]
     # In one kind alone: 4 of 6 comparisons.
     assert flags_of(result(4, intrasentence=(0, 2), intersentence=(4, 2))) == ["ties"]
     assert flags_of({"model": "unchecked", "overall": None, "kinds": {}}) == []

@@ -179,10 +179,10 @@ def _show_ensemble(fitted: "FittedEnsemble") -> None:
     rows += [["even weights", None, dev["even_weights"]], [name, None, dev["ensemble"]]]
     heads = ["member", "weight", f"{about['objective']} on dev"]
     console.table(f"{name}, fitted on {amount(dev['cats'], 'dev CAT')}", heads, rows)
-    rows = [[split, *tables.cells(result["overall"])] for split, result in fitted.results.items()]
     kinds = {kind for result in fitted.results.values() for kind in result["kinds"]}
     title = f"{marked(name, fitted.flags[name])}, {tables.kinds_text(kinds)}"
-    console.table(title, ["CATs of", *tables.HEADS], rows)
+    cells = [([split], result["overall"]) for split, result in fitted.results.items()]
+    tables.show_cells(title, ["CATs of"], cells)
     tables.show_notes(result["overall"] for result in fitted.results.values())
     tables.show_marks(fitted.flags.values())
     console.say(
@@ -248,7 +248,7 @@ def published(
                 "no runs are given: name them with --scores DIR or --predictions NAME=FILE"
             )
         rows = [row for row in rows if split in (None, row.split)]
-        report = {"rows": [row._asdict() for row in rows]}
+        report = {"rows": [row.fields() for row in rows]}
         if table:
             _list(rows)
         else:
@@ -275,9 +275,11 @@ def _list_tables(rows: "Sequence[Printed]") -> None:
 
 def _list(rows: "Sequence[Printed]") -> None:
     """Print the rows of the printed tables."""
+    from curation.stats.metrics import METRICS
+
     for source in dict.fromkeys(row.source for row in rows):
         own = [row for row in rows if row.source == source]
-        heads = ["model", "split", "kind", "domain", "target", "lms", "ss", "icat"]
+        heads = ["model", "split", "kind", "domain", "target", *METRICS]
         cells = [
             [
                 row.model,
@@ -285,9 +287,7 @@ def _list(rows: "Sequence[Printed]") -> None:
                 row.kind,
                 row.domain,
                 row.target,
-                _printed(row.lms, row.digits),
-                _printed(row.ss, row.digits),
-                _printed(row.icat, row.digits),
+                *(_printed(row.values[metric], row.digits) for metric in METRICS),
                 " or ".join(row.numbers),
                 row.basis,
                 row.note,

@@ -1,4 +1,4 @@
-"""Tables of results: lms, ss and icat, models side by side, and what chat models answered."""
+"""Tables of results: each metric, models side by side, and what chat models answered."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -13,7 +13,6 @@ from curation.scores.flags import MARKS, flags_of, marked, notes
 from curation.scores.groups import (
     Comparison,
     Difference,
-    Means,
     ModelTerms,
     Power,
     Ranking,
@@ -22,13 +21,18 @@ from curation.scores.groups import (
 )
 from curation.scores.tables import SIZES, rule_text, size_text
 from curation.scores.terms import most_and_least
-from curation.stats.metrics import BOTH, METRICS
+from curation.stats.metrics import (
+    BOTH,
+    METRICS,
+    Metric,
+    metrics_in,
+    ranking_metric,
+    shared_metrics,
+)
 from curation.terminal import console
 from curation.text.rules import grouped
 from curation.text.wording import amount
 
-METRIC_HEADS = [head for metric in METRICS for head in (metric, "95 %")]
-HEADS = ["CATs", "terms", "ties", *METRIC_HEADS]
 _LEAST = ["parameters", "corpus, GB", "rules", "ties", "prompts × samples", "questions", "rest %"]
 _LEAST += ["agreement", "mean ss", "terms", "CATs", "p"]
 
@@ -37,18 +41,39 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) ->
     console.table(title, columns, rows, least=_LEAST)
 
 
-def cells(cell: Mapping[str, Any]) -> list[Any]:
-    """A cell of ``metrics.results`` as a row under ``HEADS``."""
-    flag = "*" if cell.get("few_terms") else ""
-    return [cell["cats"], f"{cell['terms']}{flag}", cell["ties"], *values(cell)]
+def show_cells(
+    title: str, columns: Sequence[str], rows: Sequence[tuple[Sequence[Any], Mapping[str, Any]]]
+) -> None:
+    """Print a table with a column for each metric of its cells, with its interval.
+
+    Args:
+        title: of the table.
+        columns: its first columns.
+        rows: what is in these columns, and a cell of ``metrics.results``.
+    """
+    if not rows:
+        return
+    metrics = metrics_in(cell for _, cell in rows)
+    texts = []
+    for first, cell in rows:
+        flag = "*" if cell.get("few_terms") else ""
+        size = [cell["cats"], f"{cell['terms']}{flag}", cell["ties"]]
+        texts.append([*first, *size, *values(cell, metrics)])
+    _table(title, [*columns, "CATs", "terms", "ties", *metric_heads(metrics)], texts)
 
 
-def values(cell: Mapping[str, Any]) -> list[Any]:
-    """lms, ss and icat, each with its interval; ``~`` marks one that is wider than necessary."""
+def metric_heads(metrics: Sequence[Metric]) -> list[str]:
+    """The heads of the columns of ``values``."""
+    return [head for metric in metrics for head in (metric.name, "95 %")]
+
+
+def values(cell: Mapping[str, Any], metrics: Sequence[Metric]) -> list[Any]:
+    """Each metric with its interval; ``~`` marks one that is wider than necessary."""
     row: list[Any] = []
-    for metric in METRICS:
-        ends = cell[f"{metric}_ci"]
-        row += [cell[metric], f"{console.show(ends)}~" if metric in cell["too_wide"] else ends]
+    for metric in metrics:
+        ends = cell.get(f"{metric.name}_ci")
+        is_wide = metric.name in cell["too_wide"]
+        row += [cell.get(metric.name), f"{console.show(ends)}~" if is_wide else ends]
     return row
 
 
@@ -80,6 +105,9 @@ def show_turned(results: Iterable[Mapping[str, Any]], name: str = "run") -> None
     named = [f"{run} ({k} only)" if k is not True else run for run, k in lower.items() if k]
     if turned := ", ".join(named):
         console.say(f"lower scores are likelier, so their sign was changed: {turned}")
+
+
+_NO_CATS: Fields = {"cats": 0, "terms": 0, "ties": None, "too_wide": []}
 
 
 def show_results(
@@ -120,17 +148,15 @@ def show_results(
         missing = partial["kinds"].get(kind, {"domains": {}})["domains"]
         rows = []
         for domain in sorted({*part["domains"], *missing}):
-            row = (
-                cells(part["domains"][domain]) if domain in part["domains"] else [0, 0, *"–––––––"]
-            )
-            rows.append([domain, *row])
+            cell = dict(part["domains"].get(domain, _NO_CATS))
             if missing.get(domain, {"left_out": 0})["left_out"]:
-                rows[-1][1] = f"{rows[-1][1]} of {missing[domain]['of']}"
-        rows.append(["all", *cells(part["overall"])])
-        _table(f"{name}, {kind}{end(kind, part)}", ["domain", *HEADS], rows)
+                cell["cats"] = f"{cell['cats']} of {missing[domain]['of']}"
+            rows.append(([domain], cell))
+        rows.append((["all"], part["overall"]))
+        show_cells(f"{name}, {kind}{end(kind, part)}", ["domain"], rows)
     if len(result["kinds"]) > 1:
-        rows = [["all", *cells(result["overall"])]]
-        _table(f"{name}, both kinds{end(BOTH, result)}", ["domain", *HEADS], rows)
+        title = f"{name}, both kinds{end(BOTH, result)}"
+        show_cells(title, ["domain"], [(["all"], result["overall"])])
     parts = [cell for part in result["kinds"].values() for cell in part["domains"].values()]
     overall = [part["overall"] for part in (*result["kinds"].values(), result) if part["overall"]]
     show_notes([*parts, *overall])
@@ -164,15 +190,14 @@ def show_baselines(results: Sequence[Fields]) -> None:
     named = [(marked(result["model"], result["flags"]), result) for result in results]
     for kind in KINDS:
         rows = [
-            [name, *cells(result["kinds"][kind]["overall"])]
+            ([name], result["kinds"][kind]["overall"])
             for name, result in named
             if kind in result["kinds"]
         ]
-        if rows:
-            _table(f"Baselines, {kind}{suffix}", ["model", *HEADS], rows)
+        show_cells(f"Baselines, {kind}{suffix}", ["model"], rows)
     if len({kind for result in results for kind in result["kinds"]}) > 1:
-        rows = [[name, *cells(result["overall"])] for name, result in named if result["overall"]]
-        _table(f"Baselines, both kinds{suffix}", ["model", *HEADS], rows)
+        rows = [([name], result["overall"]) for name, result in named if result["overall"]]
+        show_cells(f"Baselines, both kinds{suffix}", ["model"], rows)
     overall = [result["overall"] for result in results if result["overall"]]
     by_kind = [part["overall"] for result in results for part in result["kinds"].values()]
     show_notes([*overall, *by_kind])
@@ -298,10 +323,12 @@ def _show_shares(rows: Sequence[ChoiceRow]) -> None:
 
 def _show_second(rows: Sequence[ChoiceRow]) -> None:
     table = []
+    known = [row["second"]["metrics"] for row in rows if row["second"]]
+    names = [metric.name for metric in metrics_in(known)] or [*METRICS]
     for row in rows:
         if second := row["second"]:
             metrics = second["metrics"] or {}
-            values = [metrics.get(name, {}) for name in METRICS]
+            values = [metrics.get(name, {}) for name in names]
             table.append(
                 [
                     _choice_name(row),
@@ -313,7 +340,7 @@ def _show_second(rows: Sequence[ChoiceRow]) -> None:
             )
     if not table:
         return
-    heads = [part for name in METRICS for part in (name, "without")]
+    heads = [part for name in names for part in (name, "without")]
     heads = ["model", "asked again %", "95 %", "named %", *heads]
     _table("Second questions, all CATs of the run", heads, table)
     console.say(
@@ -358,20 +385,21 @@ def _show_groups(rows: Sequence[ChoiceRow]) -> None:
 
 def _show_spread(rows: Sequence[ChoiceRow], of: str) -> None:
     changed = of == "samples"
+    parts = [(row, row["spread"][of]) for row in rows if row["spread"][of]]
+    cells = [(row, part, *each) for row, part in parts for each in _cells(part["spread"])]
+    metrics = [metric.name for metric in metrics_in(cell for *_, cell in cells)]
     table = []
-    for row in rows:
-        part = row["spread"][of]
-        for kind, cell in _cells(part["spread"]) if part else ():
-            line = [_choice_name(row), kind, cell["n"]]
-            for metric in METRICS:
-                own = cell[metric]
-                line += [f"{own['low']:.1f}–{own['high']:.1f}", own["sd"]]
-            if changed:
-                line.append(_percent(part["changed"]))
-            table.append(line)
+    for row, part, kind, cell in cells:
+        line = [_choice_name(row), kind, cell["n"]]
+        for metric in metrics:
+            own = cell.get(metric)
+            line += [f"{own['low']:.1f}–{own['high']:.1f}", own["sd"]] if own else [None, None]
+        if changed:
+            line.append(_percent(part["changed"]))
+        table.append(line)
     if table:
         heads = ["model", "kind", of]
-        for metric in METRICS:
+        for metric in metrics:
             heads += [f"{metric}, lowest–highest", "sd"]
         _table(f"Spread over {of}", [*heads, *["changed %"] * changed], table)
         if changed:
@@ -390,10 +418,9 @@ def _show_each(report: Mapping[str, Any], name: str, run: str) -> list[Mapping[s
     part: Any = report[f"{name}s"] or {"spread": {"kinds": ()}}
     shown: list[Mapping[str, Any]] = []
     for kind in part["spread"]["kinds"]:
-        rows = [row for row in part["rows"] if kind in row["kinds"]]
-        table = [[str(row["name"]), *cells(row["kinds"][kind])] for row in rows]
-        _table(f"{run}, {kind}, by {name}", [name, *HEADS], table)
-        shown += [row["kinds"][kind] for row in rows]
+        rows = [([str(r["name"])], r["kinds"][kind]) for r in part["rows"] if kind in r["kinds"]]
+        show_cells(f"{run}, {kind}, by {name}", [name], rows)
+        shown += [cell for _, cell in rows]
     return shown
 
 
@@ -449,25 +476,26 @@ def _show_models(group: Ranking, runs: Runs, tier: str) -> None:
     there = [kind for kind in KINDS if any(kind in result["kinds"] for result in results)]
     kinds = [BOTH, *there] if len(there) > 1 else there
     sizes = [size for size in SIZES if any(result[size] is not None for result in results)]
-    heads = ["rules", *(SIZES[size] for size in sizes), *HEADS]
+    heads = ["rules", *(SIZES[size] for size in sizes)]
 
-    def row(result: Result, kind: str) -> list[Any]:
+    def row(name: str, result: Result, kind: str) -> tuple[list[Any], Mapping[str, Any]]:
         known = (size_text(result[s]) if s == "parameters" else result[s] for s in sizes)
-        return [rule_text(result, kind), *known, *cells(overall_cell(result, kind))]
+        return [name, rule_text(result, kind), *known], overall_cell(result, kind)
 
     if len(results) == 1:
         only = results[0]
         title = f"{_named(only, group)}, {group.title}{tier}"
-        _table(title, ["CATs of", *heads], [[_kind_name(kind), *row(only, kind)] for kind in kinds])
+        show_cells(title, ["CATs of", *heads], [row(_kind_name(k), only, k) for k in kinds])
         return
     for kind in kinds:
         own = [result for result in results if kind in result["kinds"]]
         if kind == BOTH:
             own = [result for result in results if result["run"] not in group.one_kind_only]
-        own.sort(key=lambda result: -overall_cell(result, kind)["icat"])
-        rows = [[_named(result), *row(result, kind)] for result in own]
+        rows = [row(_named(result), result, kind) for result in own]
         if rows:
-            _table(f"Models, {group.title}, {_kind_name(kind)}{tier}", ["model", *heads], rows)
+            metric = ranking_metric(cell for _, cell in rows)
+            rows.sort(key=lambda each: -metric.goodness(each[1][metric.name]))
+        show_cells(f"Models, {group.title}, {_kind_name(kind)}{tier}", ["model", *heads], rows)
 
 
 def _kind_name(kind: str) -> str:
@@ -476,9 +504,8 @@ def _kind_name(kind: str) -> str:
 
 def _show_flagged(rows: Sequence[Fields], runs: Runs, tier: str) -> None:
     """Each run with all CATs, and without those that this many validators or more flagged."""
-    table = [[_named(runs[row["run"]]), row["by"] or "none", *cells(row)] for row in rows]
-    if table:
-        console.table(f"Without flagged CATs{tier}", ["model", "flagged by", *HEADS], table)
+    table = [([_named(runs[row["run"]]), row["by"] or "none"], row) for row in rows]
+    show_cells(f"Without flagged CATs{tier}", ["model", "flagged by"], table)
 
 
 def _named(result: Result, group: Ranking | None = None) -> str:
@@ -488,7 +515,7 @@ def _named(result: Result, group: Ranking | None = None) -> str:
 
 
 def _by_pair(rows: Sequence[Difference]) -> list[list[Difference]]:
-    """Rows of lms, ss and icat, collected by pair, in their order."""
+    """The rows of all metrics, collected by pair, in their order."""
     return list(grouped(((row.a, row.b), row) for row in rows).values())
 
 
@@ -510,14 +537,13 @@ def _show_differences(group: Ranking, runs: Runs, suffix: str) -> None:
             row += [f"{test.difference:+.2f}", _span(test.ci), _p(test.p_holm) + unsure]
         rows.append(row)
     heads = ["models", "CATs", "terms"]
-    for metric in METRICS:
-        heads += [f"Δ {metric}", "95 %", "p"]
+    for test in shown[0]:
+        heads += [f"Δ {test.figure}", "95 %", "p"]
     _table(f"Differences between models{suffix}", heads, rows)
     if any(test.unsure for three in shown for test in three):
-        console.say(
-            "~ this p may be wrong: for icat if an ss may be 50, for lms near 0 or 100 over few "
-            "terms"
-        )
+        names = [test.figure for test in shown[0]]
+        where = [METRICS[name].unsure for name in reversed(names) if METRICS[name].unsure]
+        console.say(f"~ this p may be wrong: {', '.join(where)}")
     console.say(
         f"p: Holm's correction over {len(pairs)} pair{'s' if len(pairs) > 1 else ''}; intervals: "
         "not corrected"
@@ -542,13 +568,15 @@ def _p(value: float | None) -> str:
 
 def _show_kinds(group: Ranking, runs: Runs, suffix: str) -> None:
     rows = []
+    shares = [metric for metric in shared_metrics(group.kinds) if metric.pairs]
     for result in (runs[run] for run in group.models):
-        if len(result["kinds"]) == len(KINDS):
-            both = [result["kinds"][kind]["overall"] for kind in KINDS]
-            row = [_named(result), rule_text(result)]
-            rows.append([*row, *(cell["lms"] for cell in both), *(cell["ss"] for cell in both)])
+        if len(result["kinds"]) == len(group.kinds) > 1:
+            cells = [result["kinds"][kind]["overall"] for kind in group.kinds]
+            columns = [cell[metric.name] for metric in shares for cell in cells]
+            rows.append([_named(result), rule_text(result), *columns])
     if rows:
-        heads = ["model", "rules", "lms intra", "lms inter", "ss intra", "ss inter"]
+        short = [kind.removesuffix("sentence") for kind in group.kinds]
+        heads = ["model", "rules", *(f"{m.name} {kind}" for m in shares for kind in short)]
         _table(f"Kinds side by side{suffix}", heads, rows)
 
 
@@ -565,11 +593,12 @@ def _show_correlations(group: Ranking, suffix: str) -> None:
 
 def _show_by_size(group: Ranking, runs: Runs, suffix: str) -> None:
     """The models of each architecture by size (ACL §7), beside the values of ACL Table 4."""
-    columns = ("lms", "ss", "icat", "lms_printed", "ss_printed", "icat_printed")
+    names = [metric.name for metric in metrics_in(group.sizes)]
+    columns = [*names, *(f"{name}_printed" for name in names)]
     rows = []
     for row in group.sizes:
-        first = [row.architecture, _named(runs[row.run]), size_text(row.parameters)]
-        rows.append([*first, *(getattr(row, column) for column in columns)])
+        first = [row["architecture"], _named(runs[row["run"]]), size_text(row["parameters"])]
+        rows.append([*first, *(row.get(column) for column in columns)])
     if rows:
         heads = [column.replace("_printed", ", ACL Table 4") for column in columns]
         title = f"Models of one architecture by size{suffix}"
@@ -577,41 +606,33 @@ def _show_by_size(group: Ranking, runs: Runs, suffix: str) -> None:
 
 
 def _show_terms(group: Ranking, count: int, suffix: str) -> None:
-    rows = [
-        [
-            row["domain"],
-            row["end"],
-            row["term"],
-            row["ss"],
-            row["ss_ci"],
-            row["lms"],
-            row["cats"],
-            row["agreement"],
-        ]
-        for row in most_and_least(group.terms, count=count)
-    ]
-    if not rows:
+    terms = most_and_least(group.terms, count=count)
+    if not terms:
         return
-    heads = ["domain", "", "term", "mean ss", "95 %", "mean lms", "CATs", "agreement"]
-    _table(f"Terms, mean over models{suffix}", heads, rows)
+    others = [metric.name for metric in metrics_in(terms) if metric.name != "ss"]
+    columns = ["domain", "end", "term", "ss", "ss_ci", *others, "cats", "agreement"]
+    heads = ["domain", "", "term", "mean ss", "95 %", *(f"mean {name}" for name in others)]
+    rows = [[row[column] for column in columns] for row in terms]
+    _table(f"Terms, mean over models{suffix}", [*heads, "CATs", "agreement"], rows)
     console.say(_ABOUT_TERMS)
 
 
 def _show_model_terms(part: ModelTerms, runs: Runs, tier: str) -> None:
     """One model by domain, with its most and least stereotyped terms (ACL Table 8)."""
+    metrics = metrics_in(part.rows)
     rows = [
         [
             row["domain"],
             row["end"],
             row["term"] or _all_terms(row),
-            *values(row),
+            *values(row, metrics),
             row["cats"],
             row["mean_ss"],
             row["agreement"],
         ]
         for row in part.rows
     ]
-    heads = ["domain", "", "term", *METRIC_HEADS, "CATs"]
+    heads = ["domain", "", "term", *metric_heads(metrics), "CATs"]
     result = runs[part.run]
     kind = f", {next(iter(result['kinds']))}" if len(result["kinds"]) == 1 else ""
     title = f"Terms of {_named(result)}, {rule_text(result)}{kind}{tier}"
@@ -624,20 +645,24 @@ def _all_terms(row: Mapping[str, Any]) -> str:
     return f"all {amount(row['terms'], 'term')}{'*' if row['few_terms'] else ''}"
 
 
-def _show_mechanisms(rows: Sequence[Means], runs: Runs, tier: str) -> None:
+def _show_mechanisms(rows: Sequence[Fields], runs: Runs, tier: str) -> None:
     """Means over the models that two profiles share (ACL §7)."""
     flags: dict[str, list[str]] = {}
     for result in runs.values():
         name = result["model"]
         flags[name] = [*dict.fromkeys([*flags.get(name, ()), *result["flags"]])]
-    for pair in dict.fromkeys((row.a, row.b) for row in rows):
-        own = [row for row in rows if (row.a, row.b) == pair]
-        table = [[row.kind, len(row.models), *row.lms, *row.ss, *row.icat] for row in own]
-        heads = [f"{metric} {name}" for metric in METRICS for name in pair]
+    for pair in dict.fromkeys((row["a"], row["b"]) for row in rows):
+        own = [row for row in rows if (row["a"], row["b"]) == pair]
+        metrics = [metric.name for metric in metrics_in(own)]
+        table = [
+            [row["kind"], len(row["models"]), *(v for m in metrics for v in row.get(m, [None] * 2))]
+            for row in own
+        ]
+        heads = [f"{metric} {name}" for metric in metrics for name in pair]
         title = f"Means over the models of both {pair[0]} and {pair[1]}{tier}"
         _table(title, ["kind", "models", *heads], table)
-        for models in dict.fromkeys(tuple(row.models) for row in own):
-            kinds = ", ".join(row.kind for row in own if tuple(row.models) == models)
+        for models in dict.fromkeys(tuple(row["models"]) for row in own):
+            kinds = ", ".join(row["kind"] for row in own if tuple(row["models"]) == models)
             named = [marked(name, flags.get(name, ())) for name in models]
             console.say(f"{kinds}: {', '.join(named)}")
     if rows:
@@ -657,7 +682,7 @@ def _show_shifts(shifts: Sequence[Difference], runs: Runs, tier: str) -> None:
         rows.append(row)
     if rows:
         heads = ["model", "other", "minus", "kind", "CATs", "terms"]
-        for metric in METRICS:
+        for metric in dict.fromkeys(row.figure for row in shifts):
             heads += [f"Δ {metric}", "95 %"]
         _table(f"The same model under another rule or variant{tier}", heads, rows)
 
