@@ -14,14 +14,14 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 from curation.files import CurationError, read_text, shipped
 from curation.formats.table_words import PROMPTS
 from curation.formats.toml_files import line_of, read_toml, toml_key
-from curation.kinds import KINDS, Kind
+from curation.kinds import ITEMS, KINDS, Kind
 from curation.records import Fields
 from curation.text.words import base
 
 DOCS = "docs/chat.md describes the file (Prompts of your own)"
 PLACEHOLDERS: dict[Kind, tuple[str, ...]] = {
-    "intrasentence": ("{first}", "{second}"),
-    "intersentence": ("{context}", "{first}", "{second}"),
+    name: ("{first}", "{second}") if kind.has_gap else ("{context}", "{first}", "{second}")
+    for name, kind in ITEMS.items()
 }
 """The placeholders that a prompt of each kind has."""
 LONGEST_LETTER, LONGEST_NAME, LONGEST_TEXT, LONGEST_PHRASE = 8, 100, 4000, 200  # characters
@@ -229,7 +229,7 @@ def _wrong_text(kind: Kind, text: str, letters: tuple[str, str]) -> tuple[str, s
         return f"its text has over {LONGEST_TEXT} characters", "make it shorter"
     braces = _BRACES.findall(text)
     for each in braces:
-        if each == "{context}" and kind == "intrasentence":
+        if each == "{context}" and ITEMS[kind].has_gap:
             return (
                 "{context} is for intersentence CATs only: its sentences contain the context",
                 "remove {context}",

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.files import CurationError
+from curation.kinds import ITEMS
 from curation.models.causal import finite
 from curation.models.forward import Runner, Text
 from curation.models.rules import Refusal, Scored, ScoringRequest, not_computed
@@ -140,7 +141,7 @@ def _pasted(tokenizer: Any, request: ScoringRequest, frame: Frame) -> list[Text]
 def _pll(rule: str, request: ScoringRequest, whole: Tokens, frame: Frame) -> list[Text]:
     places: Sequence[int] = range(len(whole.ids))
     if rule == "pll-shared":
-        if request.kind == "intersentence":
+        if not ITEMS[request.kind].has_gap:
             places = whole.touching([(0, len(request.context))])
         else:
             own = set(whole.touching(request.fills))

@@ -104,7 +104,7 @@ from typing import Any, Literal, NamedTuple
 
 from curation.files import CurationError
 from curation.formats.toml_files import shipped_table
-from curation.kinds import KINDS, Kind
+from curation.kinds import ITEMS, KINDS, Kind
 
 Family = Literal["causal", "masked", "xlnet", "seq2seq", "endpoint", "chat"]
 
@@ -113,7 +113,7 @@ class ScoringRequest(NamedTuple):
     """One association to be scored. Places are character offsets.
 
     Attributes:
-        kind: the kind of the CAT. For intersentence CATs the fields from ``start`` on keep their
+        kind: the kind of the CAT. If it has no gap, the fields from ``start`` on keep their
             defaults.
         context: the context, with its BLANK.
         sentence: the association.
@@ -146,7 +146,8 @@ class ScoringRequest(NamedTuple):
     @property
     def text(self) -> str:
         """The text that is scored as a whole."""
-        return self.sentence if self.kind == "intrasentence" else f"{self.context} {self.sentence}"
+        whole = ITEMS[self.kind].has_gap or not self.context
+        return self.sentence if whole else f"{self.context} {self.sentence}"
 
     @property
     def fills(self) -> list[tuple[int, int]]:
@@ -186,10 +187,11 @@ SOURCES: dict[str, str] = {name: profile.pop("source") for name, profile in _TAB
 """The source that each profile follows."""
 
 PROFILES: dict[str, Profile] = {
-    name: {family: dict(zip(KINDS, rules, strict=True)) for family, rules in profile.items()}
+    name: {family: dict(zip(KINDS, rules, strict=False)) for family, rules in profile.items()}
     for name, profile in _TABLE.items()
 }
-"""The rule for each kind of CAT, by profile and family; ``default`` needs no trained head."""
+"""The rule for each kind of CAT, by profile and family; ``default`` needs no trained head. The last
+kinds may have no rule: their CATs are scored by naming a rule."""
 
 TRAINED_HEADS = {"acl-ll"}
 """Profiles that need a trained head even if a model has its own (ACL §6.1)."""

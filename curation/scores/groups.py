@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from curation.files import CurationError
-from curation.kinds import KINDS, MetricName
-from curation.models.rules import PROFILES, TRAINED_HEADS, profiles_of, rules_name
+from curation.kinds import MetricName
+from curation.models.rules import PROFILES, RULES, TRAINED_HEADS, profiles_of, rules_name
 from curation.records import Cat, Fields
 from curation.scores.run_folder import ENSEMBLE
 from curation.scores.runs import Run
@@ -233,7 +233,7 @@ def mark_heads(runs: Sequence[Run], cats: Sequence[Cat]) -> list[Run]:
         cats: those to compare on. Without an intersentence CAT that a run has scored by ``nsp``,
             its head does not matter.
     """
-    inter = [cat for cat in cats if cat.kind == KINDS[1]]
+    inter = [cat for cat in cats if cat.kind in RULES["nsp"].kinds]
     marked = list(runs)
     for group in groups(runs):
         strict = group.sort == "profile" and group.name.partition("+")[0] in TRAINED_HEADS
@@ -250,7 +250,7 @@ def mark_heads(runs: Sequence[Run], cats: Sequence[Cat]) -> list[Run]:
 def _reads_head(run: Run, inter: Sequence[Cat]) -> bool:
     """Whether a run has scored intersentence CATs by ``nsp``, or by a profile that does."""
     rules: Any = run.rules or PROFILES.get(run.profile, {}).get("masked", {})
-    return rules.get(KINDS[1]) == "nsp" and any(map(run.has, inter))
+    return "nsp" in rules.values() and any(map(run.has, inter))
 
 
 def _difference(head: str, ranked: str) -> str:

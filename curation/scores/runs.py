@@ -266,8 +266,8 @@ def rules_named(name: str) -> dict[str, str]:
     parts = name.split("_")
     if len(parts) == 1 and name in RULES:
         return {str(kind): name for kind in RULES[name].kinds}
-    if len(parts) == len(KINDS) and all(part in RULES for part in parts):
-        return dict(zip(KINDS, parts, strict=True))
+    if 1 < len(parts) <= len(KINDS) and all(part in RULES for part in parts):
+        return dict(zip(KINDS, parts, strict=False))
     return {}
 
 

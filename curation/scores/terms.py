@@ -34,8 +34,9 @@ def _term_sums(board: Board, chosen: Sequence[int]) -> pd.DataFrame:
     has = board.has[list(chosen)].any(axis=0)
     cats = board.cats[has]
     shares = [metric for metric in shared_metrics(cats["kind"].unique()) if metric.pairs]
-    points = {metric.name: board.points(metric)[list(chosen)][:, has] for metric in shares}
-    means: Fields = {name: np.nanmean(own, axis=0) for name, own in points.items()}
+    means: Fields = {}
+    for metric in shares:
+        means[metric.name] = np.nanmean(board.points(metric)[list(chosen)][:, has], axis=0)
     return cats.assign(**means)
 
 

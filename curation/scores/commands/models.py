@@ -15,6 +15,7 @@ from curation.campaign.store import open_campaign
 from curation.decisions.steps import agreement
 from curation.decisions.steps import split as split_step
 from curation.files import CurationError, read_text
+from curation.kinds import KINDS
 from curation.models.chat import ChatSpec, Prices, read_prompts
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.models.scoring import ModelSpec
@@ -350,12 +351,12 @@ def rules() -> None:
     console.table("Rules", ["rule", "models", "CATs", "what it computes"], rows)
     console.table("Profiles", ["profile", "what it follows"], list(SOURCES.items()))
     by_profile = [
-        (name, family, profile[family]["intrasentence"], profile[family]["intersentence"])
+        (name, family, *(profile[family].get(kind) for kind in KINDS))
         for family in get_args(Family)
         for name, profile in PROFILES.items()
         if family in profile
     ]
-    heads = ["profile", "models", "intrasentence", "intersentence"]
+    heads = ["profile", "models", *KINDS]
     console.table("Rules of the profiles, by family of models", heads, by_profile)
     console.say("For the full definitions see docs/scores.md and curation/models/rules.py")
 
