@@ -82,6 +82,12 @@ ITEMS: dict[Kind, ItemKind] = {
 }
 """The kinds of items, in the order in which tables have them."""
 
+
+def find_item_kind(name: object) -> ItemKind | None:
+    """The kind of items with a name that a file has; None if there is none."""
+    return next((kind for kind in ITEMS.values() if kind.name == name), None)
+
+
 KINDS: tuple[Kind, ...] = tuple(ITEMS)
 FILLED: ItemKind = ITEMS["intrasentence"]
 """The kind of an item whose context has a BLANK, if nothing else says which kind it is."""

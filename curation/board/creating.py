@@ -24,13 +24,7 @@ from curation.board.folder import CATS, FACTS, Board, keep_head, open_board, own
 from curation.board.log import Closed, Opened, Scored, chained
 from curation.campaign.manifest import file_names, write_folder
 from curation.campaign.store import Campaign
-from curation.campaign.versions import (
-    ANONYMOUS,
-    REVEALED,
-    BuiltVersion,
-    History,
-    texts_of,
-)
+from curation.campaign.versions import ANONYMOUS, REVEALED, BuiltVersion, History
 from curation.files import digest, dump_json, read_bytes, read_text, refuse_links, sweep, writing
 from curation.formats.toml_files import toml_value, with_setting, write_form
 from curation.kinds import KINDS
@@ -169,7 +163,7 @@ def new_set(
         history.golds(after) if after in history.files else ()
     )
     if sealed := place.is_sealed:  # with texts, its scores would give away gold labels
-        public |= {texts_of(cat) for each in history.built for cat in each.cats}
+        public |= {cat.texts for each in history.built for cat in each.cats}
     if known := sum(bool(numbers.same_names([gold]) & public) for gold in golds):
         raise refused("known", version=version, count=known)
     name, kinds = SEALED if sealed else CATS, Counter(gold.kind for gold in golds)

@@ -16,11 +16,7 @@ from curation.files import CurationError, read_bytes, read_json, read_records
 from curation.formats.tables import read_json_lines
 from curation.records import Id, Record
 from curation.released import numbers
-from curation.released.commitments import (
-    HiddenGold,
-    read_golds,
-    texts,
-)
+from curation.released.commitments import HiddenGold, read_golds
 from curation.released.contents import (
     FACTS,
     SEALED,
@@ -31,7 +27,6 @@ from curation.released.contents import (
 from curation.released.facts import Facts
 from curation.released.folder import stereoset_cats
 from curation.released.numbers import GivenOut
-from curation.released.seen import Form, Seen
 from curation.released.versions import data_files, read_version
 from curation.text.wording import amount
 
@@ -200,7 +195,7 @@ class BuiltVersion:
         return (self.folder / SEALED).exists()
 
     @cached_property
-    def cats(self) -> Form:
+    def cats(self) -> list[PublishedCat]:
         """Its CATs, as in ``dev.json`` and ``test.json``."""
         return stereoset_cats(self.folder)
 
@@ -308,7 +303,7 @@ class History:
         for version in filter(self.revealed, self.files):
             public |= numbers.same_names(self.golds(version))
         for cat in (cat for place in self.built for cat in place.cats if cat.labelled):
-            public |= {cat.id, texts_of(cat)}
+            public |= {cat.id, cat.texts}
         return public
 
     @cached_property
@@ -316,7 +311,7 @@ class History:
         """By what CATs are recognised whose gold labels a version hides, also without its file."""
         known = {name for golds in self.hidden.values() for name in numbers.same_names(golds)}
         closed = (place for place in self.built if not self.revealed(place.version))
-        return known | {texts_of(cat) for place in closed for cat in place.cats if not cat.labelled}
+        return known | {cat.texts for place in closed for cat in place.cats if not cat.labelled}
 
     @cached_property
     def hidden(self) -> dict[str, Sequence[HiddenGold]]:
@@ -343,11 +338,6 @@ def values_of(facts: Facts, version: str, golds: Sequence[HiddenGold]) -> list[G
         GivenOut(version=version, cats=cats, name=name, value=value)
         for name, value in numbers.gold_values(facts).items()
     ]
-
-
-def texts_of(cat: PublishedCat | Seen) -> tuple[object, ...]:
-    """What makes two CATs the same for a reader, whatever their ids and labels are."""
-    return texts(cat.kind, cat.context, (option.sentence for option in cat.options))
 
 
 def remaining(path: Path) -> str:

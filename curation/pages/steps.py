@@ -22,11 +22,7 @@ from curation.campaign.manifest import MANIFEST, Results, digests, read_manifest
 from curation.campaign.source import Source, campaign_source, open_source
 from curation.campaign.step import Out, Step, last_run
 from curation.campaign.store import FOLDERS, Campaign
-from curation.campaign.versions import (
-    History,
-    earlier,
-    texts_of,
-)
+from curation.campaign.versions import History, earlier
 from curation.files import CurationError, read_json, refuse_links
 from curation.formats.table_words import FIRST, Sections, nearest, read_shipped
 from curation.pages import made, scores, summary, terms
@@ -295,7 +291,7 @@ def _public_cats(campaign: Campaign) -> list[Cat]:
     secret = history.unknown
 
     def names(cat: Cat) -> set[object]:
-        return {cat.id, texts_of(published(cat))}
+        return {cat.id, published(cat).texts}
 
     secrets = [cat for cat in campaign.cats if cat.split == "test" or names(cat) & secret]
     closed = {(cat.domain, cat.target) for cat in secrets} | {cat.term for cat in secrets}

@@ -3,16 +3,16 @@
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import eq
 
 from curation.campaign.manifest import is_inside
 from curation.files import CurationError, read_text
+from curation.kinds import KINDS
 from curation.records import VALUES
-from curation.released.contents import ANNOTATIONS, CARD, FACTS, SUMS, TERMS
+from curation.released.contents import ANNOTATIONS, CARD, FACTS, SUMS, TERMS, PublishedCat
 from curation.released.findings import Finding, finding, listed, named
 from curation.released.folder import Release, Table, load
-from curation.released.seen import Form, Seen
 from curation.text.rules import FULL, same_text
 
 
@@ -26,9 +26,9 @@ def check_cats(release: Release) -> Iterator[Finding]:
     yield from _terms(release)
 
 
-def _whole(cats: Form) -> Iterator[Finding]:
+def _whole(cats: list[PublishedCat]) -> Iterator[Finding]:
     bad = [cat for cat in cats if not (cat.hidden or cat.whole)]
-    bad += [cat for cat in cats if cat.hidden and len(cat.options) != 3]
+    bad += [cat for cat in cats if cat.hidden and not cat.has_all_options]
     by_file: dict[str, list[str]] = defaultdict(list)
     for cat in bad:
         place = cat.where.removeprefix(_file(cat)).lstrip(", ") or cat.where
@@ -37,13 +37,13 @@ def _whole(cats: Form) -> Iterator[Finding]:
         yield from listed("not_a_cat", name, places)
 
 
-def _file(cat: Seen) -> str:
+def _file(cat: PublishedCat) -> str:
     return cat.where.partition(",")[0].partition(" line ")[0].partition(" ")[0]
 
 
-def _ids(form: str, cats: Form, *, ours: bool) -> Iterator[Finding]:
-    places: dict[str, list[Seen]] = defaultdict(list)
-    options: dict[str, list[Seen]] = defaultdict(list)
+def _ids(form: str, cats: list[PublishedCat], *, ours: bool) -> Iterator[Finding]:
+    places: dict[str, list[PublishedCat]] = defaultdict(list)
+    options: dict[str, list[PublishedCat]] = defaultdict(list)
     for cat in cats:
         places[cat.id].append(cat)
         for option in cat.options:
@@ -92,7 +92,7 @@ def _same(release: Release) -> Iterator[Finding]:
         yield from listed("forms_differ", where, unlike, "CATs that differ: {places}")
 
 
-def _differ(cat: Seen, other: Seen) -> bool:
+def _differ(cat: PublishedCat, other: PublishedCat) -> bool:
     if cat.content != other.content or (cat.split and other.split and cat.split != other.split):
         return True
     if {"tier"} <= cat.fields & other.fields and cat.tier != other.tier:
@@ -140,8 +140,7 @@ def _terms(release: Release) -> Iterator[Finding]:
     for (domain, text), row in rows.items():
         own = splits.get((domain, text), set())
         counts = all(
-            row.get(kind, tally[domain, text, kind]) == tally[domain, text, kind]
-            for kind in ("intrasentence", "intersentence")
+            row.get(kind, tally[domain, text, kind]) == tally[domain, text, kind] for kind in KINDS
         )
         if own and (not counts or ("split" in row and own != {str(row["split"])})):
             wrong.append(f"{text} ({domain})")
@@ -231,7 +230,7 @@ def _decided(
     for cat in release.main:
         if cat.hidden:
             continue
-        own = [Counter(label for _, label in counted.get(o.id, ())) for o in cat.options]
+        own = [_count(counted.get(option.id, ())) for option in cat.options]
         if not any(own):
             without += 1
             continue
@@ -253,12 +252,17 @@ def _decided(
         yield finding("gold_undecided", ANNOTATIONS, detail)
 
 
+def _count(labels: Iterable[tuple[str, str]]) -> Counter[str | None]:
+    """How often each label was given; ``labels`` are (annotator, label)."""
+    return Counter(label for _, label in labels)
+
+
 def _outvoted(release: Release) -> Iterator[Finding]:
     """Another's release does not say how labels were decided, so only majorities are compared."""
     outvoted, of = [], 0
     for cat in release.main:
         for option in cat.options:
-            counts = Counter(label for _, label in option.labels)
+            counts = _count(option.labels)
             of += bool(counts)
             if counts and max(counts.values()) > counts[option.gold]:
                 outvoted.append(option.id or cat.id)

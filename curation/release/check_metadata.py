@@ -67,9 +67,8 @@ def _sizes(release: Release) -> Iterator[Finding]:
     cats: Counter[tuple[str, str, str]] = Counter()
     terms: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     for cat in release.main:
-        cell = (cat.domain, cat.kind, cat.split)
-        cats[cell] += 1
-        terms[cell].add(cat.target)
+        cats[cat.domain, cat.kind, cat.split] += 1
+        terms[cat.domain, cat.kind, cat.split].add(cat.target)
     sealed = Counter(
         (str(r.get("domain")), str(r.get("kind")), "test") for r in release.sealed or ()
     )

@@ -9,7 +9,6 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from curation.campaign.private import PRIVATE
-from curation.catsets.entries import HIDDEN
 from curation.files import CurationError, read_text
 from curation.released.columns import TELLING
 from curation.released.contents import ANNOTATIONS, FACTS, SEALED
@@ -234,7 +233,7 @@ def _fields(release: Release, hidden: Collection[str]) -> Iterator[Finding]:
                 continue
             values = _TELLING & cat.fields - {"tier"}
             values |= {"tier"} if cat.tier is not None else set()
-            values |= {"gold labels" for option in cat.options if option.gold != HIDDEN}
+            values |= {"gold labels" for option in cat.options if option.gold is not None}
             values |= {"labels" for option in cat.options if option.labels}
             if values:
                 leaks.append(f"{cat.where} (id {cat.id}): {', '.join(sorted(values))}")

@@ -25,7 +25,7 @@ from curation.records import Cat, CatAssociation, Severity
 from curation.release import check_cats, check_metadata, check_privacy
 from curation.release.anonymous import identifying_names, scan
 from curation.release.check_privacy import find_quotations
-from curation.release.near import AnyCat, Pair, near
+from curation.release.near import Pair, near
 from curation.released.commitments import find_unlike, published_gold, read_golds, verify
 from curation.released.contents import FACTS, REVEAL, PublishedCat
 from curation.released.findings import Finding, finding, in_order, listed, strictly
@@ -34,7 +34,7 @@ from curation.released.folder import (
     read_release,
     refuse_no_folder,
 )
-from curation.released.seen import Seen, from_item
+from curation.released.seen import from_item
 from curation.released.versions import read_commitments
 from curation.scores.results import measured_baselines
 from curation.stats.artefacts import artefacts
@@ -224,7 +224,7 @@ def _cats(release: Release) -> list[Cat]:
     return list(cats.values())
 
 
-def _cat(seen: Seen) -> Cat:
+def _cat(seen: PublishedCat) -> Cat:
     options = (
         {"id": option.id or f"{seen.id}-{n}", "sentence": option.sentence, "gold": option.gold}
         for n, option in enumerate(seen.options)
@@ -309,7 +309,7 @@ def _baselines(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
 def _near_repeats(checked: Checked, files: Sequence[Path], reporter: Reporter) -> Iterator[Finding]:
     """CATs of test that nearly repeat CATs of dev, or public CATs."""
     main = checked.release.main
-    test: Sequence[AnyCat] = [cat for cat in main if cat.split == "test"] or checked.sealed
+    test: Sequence[PublishedCat] = [cat for cat in main if cat.split == "test"] or checked.sealed
     if dev := [cat for cat in main if cat.split == "dev"]:
         reporter.note("comparing test with dev")
         _, pairs = near(test, {"dev": dev})

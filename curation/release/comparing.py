@@ -14,7 +14,7 @@ from curation.campaign.versions import built_versions
 from curation.files import CurationError
 from curation.kinds import GOLDS, KINDS
 from curation.records import Cat, CatAssociation
-from curation.release.differences import Difference, difference, is_hidden_cat
+from curation.release.differences import Difference, difference
 from curation.released.contents import SPLITS, PublishedCat
 from curation.released.versions import read_version
 from curation.scores.boards import by_preferences, by_scores, missing_cats
@@ -72,7 +72,7 @@ def way(difference: Difference) -> Way:
     pairs = [pair for pair in difference.pairs if not pair.hidden]
     partner = {pair.before.id: pair for pair in pairs}
     before, after = (
-        [cat for cat in version.cats if not is_hidden_cat(cat)]
+        [cat for cat in version.cats if cat.labelled]
         for version in (difference.before, difference.after)
     )
     relabelled, changed = [], []

@@ -57,7 +57,7 @@ def stereoset_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
 
 def _item(cat: PublishedCat, labels: Labels) -> dict[str, Any]:
     more = {} if cat.commitment is None else {"commitment": cat.commitment}
-    return item_of(cat, cat.options, labels, **more)
+    return item_of(cat, [option[:3] for option in cat.options], labels, **more)
 
 
 def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
@@ -208,7 +208,7 @@ def _type(feature: Feature) -> "arrow.DataType":
 
 def _as_on_the_hub(cat: PublishedCat, labels: ClassLabels) -> dict[str, Any]:
     sentences = defaultdict[str, list[Any]](list)
-    for id, sentence, gold in cat.options:
+    for id, sentence, gold, _ in cat.options:
         pairs = labels.get(id, ())
         label = [LABEL_ORDER.index(label) for _, label in pairs]
         votes = {"label": label, "human_id": [annotator for annotator, _ in pairs]}

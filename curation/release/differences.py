@@ -10,7 +10,14 @@ import orjson
 
 from curation.kinds import KINDS, Kind
 from curation.released.columns import COMPARED
-from curation.released.contents import SPLITS, PublishedCat, PublishedOption, TermKey, Version
+from curation.released.contents import (
+    SPLITS,
+    PublishedCat,
+    PublishedOption,
+    TermKey,
+    Texts,
+    Version,
+)
 from curation.released.facts import Changes
 from curation.text.rules import same_text
 from curation.text.wording import amount
@@ -46,7 +53,7 @@ class Pair(NamedTuple):
     @property
     def hidden(self) -> bool:
         """Whether gold labels of either side are hidden."""
-        return is_hidden_cat(self.before) or is_hidden_cat(self.after)
+        return not (self.before.labelled and self.after.labelled)
 
 
 class Renamed(NamedTuple):
@@ -113,14 +120,9 @@ class Difference:
     def open_changes(self) -> list[Change]:
         """The changes of CATs whose gold labels are hidden in neither version."""
         cats = [*self.added, *self.removed]
-        hidden = {cat.id for cat in cats if is_hidden_cat(cat)}
+        hidden = {cat.id for cat in cats if not cat.labelled}
         hidden |= {pair.after.id for pair in self.pairs if pair.hidden}
         return [change for change in self.changes if change.id not in hidden]
-
-
-def is_hidden_cat(cat: PublishedCat) -> bool:
-    """Whether the gold labels of a CAT are hidden."""
-    return any(option.gold is None for option in cat.options)
 
 
 def difference(before: Version, after: Version) -> Difference:
@@ -173,12 +175,6 @@ def _difference(before: Version, after: Version) -> Difference:
 # --- which CATs belong together -------------------------------------------------------------------
 
 
-def fingerprint(cat: PublishedCat) -> tuple[Any, ...]:
-    """The texts of a CAT, without case and spaces, and without the order of its associations."""
-    sentences = sorted(same_text(option.sentence) for option in cat.options)
-    return (cat.kind, same_text(cat.context), *sentences)
-
-
 def _matched(
     before: Sequence[PublishedCat], after: Sequence[PublishedCat]
 ) -> tuple[list[Pair], list[PublishedCat], list[PublishedCat]]:
@@ -186,15 +182,15 @@ def _matched(
     by_id = {cat.id: cat for cat in before}
     shared = {cat.id for cat in after if cat.id in by_id}
     left = [cat for cat in before if cat.id not in shared]
-    by_text: dict[tuple[Any, ...], list[PublishedCat]] = defaultdict(list)
+    by_text: dict[Texts, list[PublishedCat]] = defaultdict(list)
     for cat in left if len(shared) < len(after) else ():
-        by_text[fingerprint(cat)].append(cat)
+        by_text[cat.texts].append(cat)
     for same in by_text.values():
         same.reverse()  # so that pop gives the first
     pairs, added, used = [], [], set[str]()
     for cat in after:
         old = by_id.get(cat.id)
-        if old is None and by_text and (candidates := by_text.get(fingerprint(cat))):
+        if old is None and by_text and (candidates := by_text.get(cat.texts)):
             old = candidates.pop()
             used.add(old.id)
         if old is None:
@@ -307,13 +303,13 @@ def _moved_terms(
 def _seen(before: Version, after: Version, pairs: Iterable[Pair]) -> tuple[str, ...]:
     """The CATs in test that were in dev under their id, or whose texts were only in dev."""
     dev, test = SPLITS
-    texts = {fingerprint(cat) for cat in before.cats if cat.split == dev}
-    texts -= {fingerprint(cat) for cat in before.cats if cat.split == test}
+    texts = {cat.texts for cat in before.cats if cat.split == dev}
+    texts -= {cat.texts for cat in before.cats if cat.split == test}
     moved = {p.after.id for p in pairs if (p.before.split, p.after.split) == (dev, test)}
     return tuple(
         cat.id
         for cat in after.cats
-        if cat.split == test and (cat.id in moved or fingerprint(cat) in texts)
+        if cat.split == test and (cat.id in moved or cat.texts in texts)
     )
 
 

@@ -14,7 +14,6 @@ from curation.campaign.versions import (
     BuiltVersion,
     History,
     gold_file,
-    texts_of,
     values_of,
 )
 from curation.files import CurationError
@@ -23,7 +22,6 @@ from curation.released.commitments import Draw, HiddenGold
 from curation.released.contents import Contents, PublishedCat
 from curation.released.facts import Facts, TrustFacts
 from curation.released.numbers import ONE, GivenOut, fingerprint
-from curation.released.seen import Form, Seen
 from curation.text.wording import amount, some
 from curation.work.reporter import Reporter
 
@@ -345,9 +343,9 @@ def check_upload(campaign: Campaign, folder: Path) -> None:
             )
 
 
-def _names(cats: Iterable[PublishedCat | Seen]) -> set[object]:
+def _names(cats: Iterable[PublishedCat]) -> set[object]:
     """By what CATs are recognised: their ids and their texts."""
-    return {name for cat in cats for name in (cat.id, texts_of(cat))}
+    return {name for cat in cats for name in (cat.id, cat.texts)}
 
 
 def _unrevealed(history: History) -> Iterator[tuple[str, Hide, list[tuple[str, object]]]]:
@@ -374,10 +372,10 @@ def _unrevealed(history: History) -> Iterator[tuple[str, Hide, list[tuple[str, o
                 f'restore the file from a backup; or, if they may be known, add "{PUBLISHED}" to '
                 "accept in [release]",
             )
-        cats: Form = []
+        cats: list[PublishedCat] = []
         with suppress(CurationError):  # a damaged version is reported when it is compared
             cats = [cat for cat in place.cats if not cat.labelled]
-        yield version, "labels", [(cat.id, texts_of(cat)) for cat in cats]
+        yield version, "labels", [(cat.id, cat.texts) for cat in cats]
 
 
 def warn_of_export(campaign: Campaign, ids: Container[str], reporter: Reporter) -> None:
@@ -396,13 +394,13 @@ def warn_of_export(campaign: Campaign, ids: Container[str], reporter: Reporter) 
 
 def _check_in_vain(history: History, cats: Sequence[PublishedCat], reporter: Reporter) -> None:
     """Check that the gold labels that are to be hidden are not in another built version."""
-    own = {name: cat.id for cat in cats for name in (texts_of(cat), cat.id)}
+    own = {name: cat.id for cat in cats for name in (cat.texts, cat.id)}
     version = history.release.version
     for place in history.built:
         if place.version in (version, f"{version}{REVEALED}"):
             continue
         labelled = [cat for cat in place.cats if cat.labelled]
-        known = {own.get(cat.id) or own.get(texts_of(cat), "") for cat in labelled} - {""}
+        known = {own.get(cat.id) or own.get(cat.texts, "") for cat in labelled} - {""}
         if not known:
             continue
         says = (

@@ -17,10 +17,8 @@ from curation.checks.content import compared, gist
 from curation.checks.similar import similar
 from curation.released.contents import PublishedCat
 from curation.released.facts import Near
-from curation.released.seen import Seen
 
 SIMILARITY = 0.95
-AnyCat = PublishedCat | Seen
 
 
 class Pair(NamedTuple):
@@ -32,7 +30,7 @@ class Pair(NamedTuple):
 
 
 def near(
-    cats: Sequence[AnyCat], places: Mapping[str, Sequence[AnyCat]]
+    cats: Sequence[PublishedCat], places: Mapping[str, Sequence[PublishedCat]]
 ) -> tuple[tuple[Near, ...], list[Pair]]:
     """How many CATs nearly repeat CATs of each place, and the pairs.
 
@@ -50,7 +48,7 @@ def near(
     return tuple(counts), pairs
 
 
-def _repeats(cats: Sequence[AnyCat], others: Sequence[AnyCat]) -> list[tuple[int, int]]:
+def _repeats(cats: Sequence[PublishedCat], others: Sequence[PublishedCat]) -> list[tuple[int, int]]:
     """The indices of each CAT that nearly repeats another, and of the first such other."""
     pairs = []
     for kind in {cat.kind for cat in cats}:
@@ -59,7 +57,7 @@ def _repeats(cats: Sequence[AnyCat], others: Sequence[AnyCat]) -> list[tuple[int
     return sorted(pairs)
 
 
-def _lines(cats: Sequence[AnyCat], kind: str) -> tuple[list[int], list[tuple[str, ...]]]:
+def _lines(cats: Sequence[PublishedCat], kind: str) -> tuple[list[int], list[tuple[str, ...]]]:
     """The indices of the CATs of a kind, and what is compared of each: context and options."""
     places = [at for at, cat in enumerate(cats) if cat.kind == kind]
     gists = (gist(cats[at].context, [o.sentence for o in cats[at].options]) for at in places)

@@ -285,9 +285,9 @@ def near_public(
     Raises:
         CurationError: a file cannot be read.
     """
-    from curation.release.near import AnyCat, near
+    from curation.release.near import near
 
-    places: dict[str, Sequence[AnyCat]] = {"dev": [cat for cat in cats if cat.split == "dev"]}
+    places: dict[str, Sequence[PublishedCat]] = {"dev": [cat for cat in cats if cat.split == "dev"]}
     hide, built = history.hide, {place.folder.name: place for place in history.built}
     for name in versions:
         places[name] = [

@@ -32,10 +32,16 @@ import orjson
 from pydantic import StringConstraints, ValidationError
 
 from curation.files import CurationError, read_bytes
-from curation.kinds import GOLDS, Gold, Kind
-from curation.records import Cat, Id, Record, SplitName, Text
-from curation.released.contents import Contents, PublishedCat, PublishedOption, SealedCat
-from curation.text.rules import same_text
+from curation.kinds import Gold, Kind, find_item_kind
+from curation.records import SIZE, Cat, Id, Record, SplitName, Text
+from curation.released.contents import (
+    Contents,
+    PublishedCat,
+    PublishedOption,
+    SealedCat,
+    Texts,
+    texts,
+)
 
 Draw = Callable[[int], bytes]
 """A source of random bytes: ``secrets.token_bytes``, unless a test needs a certain result."""
@@ -67,15 +73,15 @@ class HiddenGold(Record):
     target_original: Text | None = None
     bias_type: Id
     context: Text
-    sentences: tuple[HiddenOption, HiddenOption, HiddenOption]
+    sentences: Annotated[tuple[HiddenOption, ...], SIZE]
     original: Id
     nonce: Hash
     commitment: Hash
     sealed: bool
 
     @property
-    def texts(self) -> tuple[object, ...]:
-        """What makes it the same CAT for a reader as another: see the function ``texts``."""
+    def texts(self) -> Texts:
+        """What makes it the same CAT for a reader as another, as of a ``PublishedCat``."""
         return texts(self.kind, self.context, (option.sentence for option in self.sentences))
 
 
@@ -127,11 +133,15 @@ def assign(cats: Iterable[PublishedCat], draw: Draw, *, sealed: bool) -> list[Hi
     for cat in cats:
         options = [
             HiddenOption.model_validate(
-                {"id": draw(16).hex(), "sentence": text, "gold_label": gold, "original": id}
+                {
+                    "id": draw(16).hex(),
+                    "sentence": option.sentence,
+                    "gold_label": option.gold,
+                    "original": option.id,
+                }
             )
-            for id, text, gold in cat.options
+            for option in cat.options
         ]
-        first, second, third = sorted(options, key=lambda option: option.id)
         open_ = HiddenGold(
             id=draw(16).hex(),
             kind=cat.kind,
@@ -139,7 +149,7 @@ def assign(cats: Iterable[PublishedCat], draw: Draw, *, sealed: bool) -> list[Hi
             target_original=cat.target_original,
             bias_type=cat.domain,
             context=cat.context,
-            sentences=(first, second, third),
+            sentences=tuple(sorted(options, key=lambda option: option.id)),
             original=cat.id,
             nonce=draw(32).hex(),
             commitment="0" * 64,
@@ -213,9 +223,18 @@ def published_gold(gold: HiddenGold, split: SplitName, **others: Any) -> Publish
         split: the split that is hidden.
         others: fields of ``PublishedCat`` with another value.
     """
-    first, second, third = (PublishedOption(o.id, o.sentence, None) for o in gold.sentences)
-    own: dict[str, Any] = {name: getattr(gold, name, None) for name in PublishedCat._fields}
-    own |= {"domain": gold.bias_type, "split": split, "options": (first, second, third)}
+    own: dict[str, Any] = {
+        "id": gold.id,
+        "kind": gold.kind,
+        "domain": gold.bias_type,
+        "target": gold.target,
+        "target_original": gold.target_original,
+        "split": split,
+        "context": gold.context,
+        "tier": None,
+        "options": tuple(PublishedOption(o.id, o.sentence, None) for o in gold.sentences),
+        "commitment": gold.commitment,
+    }
     return PublishedCat(**own | others)
 
 
@@ -230,14 +249,9 @@ def _content(cat: PublishedCat | HiddenGold) -> tuple[object, ...]:
     """What must stay the same of a CAT, with its ids in the campaign."""
     fields = (cat.kind, cat.target, cat.target_original, cat.context)
     if isinstance(cat, PublishedCat):
-        return *fields, cat.domain, frozenset(cat.options)
+        return *fields, cat.domain, frozenset((o.id, o.sentence, o.gold) for o in cat.options)
     options = frozenset((o.original, o.sentence, o.gold_label) for o in cat.sentences)
     return *fields, cat.bias_type, options
-
-
-def texts(kind: str, context: str, sentences: Iterable[str]) -> tuple[object, ...]:
-    """What makes two CATs the same for a reader, whatever their ids and labels are."""
-    return kind, same_text(context), frozenset(map(same_text, sentences))
 
 
 # --- verify -----------------------------------------------------------------------------------
@@ -314,13 +328,14 @@ def _problems(cat: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iter
     except (ValueError, KeyError, TypeError, AttributeError):
         yield "the message is not that of a CAT"
         return
+    kind = find_item_kind(cat.get("kind"))
     shown = _KEYS if "options" in cat else {"id", "kind", "domain"}
     whole = set(content) == _KEYS and all(set(o) == _OPTION for o in content["options"])
     if not whole or any(content[name] != cat.get(name) for name in shown):
         yield "the message is about other texts"
     elif written != text:  # such as a key that is there twice, so that readers see other labels
         yield "the message is not written in the form that the scheme asks for"
-    elif sorted(map(str, golds)) != sorted(GOLDS):
+    elif not kind or sorted(map(str, golds)) != sorted(kind.roles):
         yield "the gold labels are not one of each"
 
 

@@ -15,8 +15,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.catsets.stereoset import FileSettings
-from curation.kinds import KINDS, Gold, Kind
+from curation.kinds import ITEMS, KINDS, Kind, find_item_kind
 from curation.records import Cat, SplitName, Term, Value
+from curation.text.rules import same_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,16 +28,28 @@ HUB_SPLITS: dict[SplitName, str] = {"dev": "validation", "test": "test"}
 """What the splits are called on the Hugging Face Hub, as in ``McGill-NLP/stereoset``."""
 
 
+Texts = tuple[object, ...]
+"""What makes a CAT the same for a reader as another."""
+
+
 class PublishedOption(NamedTuple):
-    """One association of a published CAT; ``gold`` is None if the CAT is hidden."""
+    """One association of a published CAT; ``gold`` is None if it is hidden.
+
+    ``labels`` are (annotator, label), if they were read with it.
+    """
 
     id: str
     sentence: str
-    gold: Gold | None
+    gold: str | None
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 class PublishedCat(NamedTuple):
     """One published CAT, in the order and with the ids of the files.
+
+    A CAT that ``seen`` has read as a file has it may be faulty: its fields may be empty or any
+    text, also kind, split and gold labels. ``where`` is then its place in the file, and ``fields``
+    are the names of all its fields there.
 
     ``commitment`` is None for a CAT whose gold labels are published.
     """
@@ -49,8 +62,60 @@ class PublishedCat(NamedTuple):
     split: SplitName
     context: str
     tier: int | None
-    options: tuple[PublishedOption, PublishedOption, PublishedOption]
+    options: tuple[PublishedOption, ...]
     commitment: str | None = None
+    where: str = ""
+    fields: frozenset[str] = frozenset()
+
+    @property
+    def hidden(self) -> bool:
+        """Whether its gold labels are hidden."""
+        return self.commitment is not None or any(o.gold is None for o in self.options)
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether it has a kind, a context and a sentence, so that its texts can be compared."""
+        return self.kind in ITEMS and bool(self.context and any(o.sentence for o in self.options))
+
+    @property
+    def labelled(self) -> bool:
+        """Whether it has options, and each has a gold label."""
+        return bool(self.options) and all(o.gold for o in self.options)
+
+    @property
+    def has_all_options(self) -> bool:
+        """Whether it has as many options as its kind has roles."""
+        kind = find_item_kind(self.kind)
+        return kind is not None and len(self.options) == kind.size
+
+    @property
+    def complete(self) -> bool:
+        """Whether it has all options and all texts."""
+        texts = (self.id, self.domain, self.target, self.context)
+        sentences = (option.sentence for option in self.options)
+        return self.has_all_options and all(texts) and all(sentences)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is complete, and has an option with each gold label of its kind."""
+        golds = {option.gold for option in self.options}
+        return self.complete and golds == {*ITEMS[self.kind].roles}
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What all forms must have in the same way."""
+        options = sorted((option.gold or "", option.sentence) for option in self.options)
+        return (self.kind, self.domain, self.target, self.context, *options)
+
+    @property
+    def texts(self) -> Texts:
+        """What makes it the same CAT for a reader as another, whatever ids and labels are."""
+        return texts(self.kind, self.context, (option.sentence for option in self.options))
+
+
+def texts(kind: str, context: str, sentences: Iterable[str]) -> Texts:
+    """What makes two CATs the same for a reader, without case, spaces and order."""
+    return (kind, same_text(context), *sorted(map(same_text, sentences)))
 
 
 class SealedCat(NamedTuple):
@@ -152,9 +217,9 @@ class Version:
 
 def published(cat: Cat) -> PublishedCat:
     """A CAT as it is published if nothing of it is hidden."""
-    first, second, third = (PublishedOption(a.id, a.sentence, a.gold) for a in cat.associations)
+    options = tuple(PublishedOption(a.id, a.sentence, a.gold) for a in cat.associations)
     own = {name: getattr(cat, name) for name in PublishedCat._fields if name in Cat.model_fields}
-    return PublishedCat(**own, options=(first, second, third))
+    return PublishedCat(**own, options=options)
 
 
 CARD, STATEMENT, LICENSE, CITATION = "README.md", "STATEMENT.md", "LICENSE", "CITATION.cff"

@@ -36,11 +36,12 @@ from curation.released.contents import (
     STEREOSET,
     TASKS,
     TERMS,
+    PublishedCat,
     split_of,
 )
 from curation.released.facts import Facts
 from curation.released.findings import Finding, finding, named
-from curation.released.seen import Form, from_item, from_row
+from curation.released.seen import from_item, from_row
 from curation.released.versions import read_commitments
 
 LARGEST = 256 << 20  # bytes of a file that is read as a whole
@@ -134,7 +135,7 @@ class Release:
     ours: bool = False
     facts: Facts | None = None
     card: Card | None = None
-    forms: dict[str, Form] = field(default_factory=dict)
+    forms: dict[str, list[PublishedCat]] = field(default_factory=dict)
     annotations: Table | None = None
     repeated: Table | None = None
     terms: list[dict[str, Any]] | None = None
@@ -143,7 +144,7 @@ class Release:
     settings: list[FileSettings] = field(default_factory=list)
 
     @property
-    def main(self) -> Form:
+    def main(self) -> list[PublishedCat]:
         """The CATs of the form that has the most: ids and labels, if there are any."""
         ready = (self.forms[name] for name in FORMS if self.forms.get(name))
         return next(ready, [])
@@ -504,7 +505,7 @@ def _ours(release: Release, name: str) -> bool:
     return _add(release, "flat Parquet", cats)
 
 
-def _stereoset(path: Path) -> tuple[Form, Any]:
+def _stereoset(path: Path) -> tuple[list[PublishedCat], Any]:
     """The CATs of ``dev.json`` or ``test.json``, and the field ``curation``."""
     parts, about = read_parts(path)
     cats = [
@@ -515,7 +516,7 @@ def _stereoset(path: Path) -> tuple[Form, Any]:
     return cats, about
 
 
-def stereoset_cats(folder: Path, splits: Iterable[SplitName] = SPLITS) -> Form:
+def stereoset_cats(folder: Path, splits: Iterable[SplitName] = SPLITS) -> list[PublishedCat]:
     """The CATs of a release's files in StereoSet's format, unchecked.
 
     They have no labels and no ``where``, which take much memory.
@@ -527,7 +528,7 @@ def stereoset_cats(folder: Path, splits: Iterable[SplitName] = SPLITS) -> Form:
     Raises:
         CurationError: a file is damaged.
     """
-    cats: Form = []
+    cats: list[PublishedCat] = []
     for path in (folder / f"{split}.json" for split in splits):
         try:
             cats += _stereoset(path)[0] if path.is_file() else ()
@@ -547,7 +548,7 @@ def _drained(part: Part) -> Iterator[Row]:
         yield part.rows.pop()
 
 
-def _add(release: Release, form: str, cats: Form) -> bool:
+def _add(release: Release, form: str, cats: list[PublishedCat]) -> bool:
     release.forms.setdefault(form, []).extend(cats)
     return True
 

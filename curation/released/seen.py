@@ -1,71 +1,19 @@
-"""CATs as files have them: read from items, rows and lines without refusing anything."""
+"""CATs as files have them: read from items, rows and lines without refusing anything.
+
+What is not there is empty, and what is no text is written as one. So such a CAT may be faulty.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 from sys import intern
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from curation.catsets.entries import HIDDEN, is_hidden
 from curation.formats.table_words import read_label
-from curation.kinds import GOLD_COLUMNS, GOLDS, KINDS
-
-
-class Option(NamedTuple):
-    """An association; ``gold`` may be any text, and ``labels`` are (annotator, label)."""
-
-    id: str
-    sentence: str
-    gold: str
-    labels: tuple[tuple[str, str], ...] = ()
-
-
-class Seen(NamedTuple):
-    """A CAT as a file has it, which may be faulty; ``fields`` are the names of all its fields."""
-
-    id: str
-    kind: str
-    domain: str
-    target: str
-    context: str
-    split: str
-    tier: Any
-    options: tuple[Option, ...]
-    where: str
-    commitment: str | None = None
-    fields: frozenset[str] = frozenset()
-
-    @property
-    def hidden(self) -> bool:
-        """Whether its gold labels are hidden."""
-        return self.commitment is not None or any(o.gold == HIDDEN for o in self.options)
-
-    @property
-    def has_texts(self) -> bool:
-        """Whether it has a kind, a context and a sentence, so that its texts can be compared."""
-        return self.kind in KINDS and bool(self.context and any(o.sentence for o in self.options))
-
-    @property
-    def labelled(self) -> bool:
-        """Whether it has options, and each has a gold label."""
-        return bool(self.options) and all(o.gold not in ("", HIDDEN) for o in self.options)
-
-    @property
-    def whole(self) -> bool:
-        """Whether it has texts and three options, one of each gold label."""
-        texts = (self.id, self.kind, self.domain, self.target, self.context)
-        golds = sorted(option.gold for option in self.options)
-        return all(texts) and golds == sorted(GOLDS) and all(o.sentence for o in self.options)
-
-    @property
-    def content(self) -> tuple[object, ...]:
-        """What all forms must have in the same way."""
-        options = sorted((option.gold, option.sentence) for option in self.options)
-        return (self.kind, self.domain, self.target, self.context, *options)
-
-
-Form = list[Seen]
+from curation.kinds import GOLD_COLUMNS, find_item_kind
+from curation.released.contents import PublishedCat, PublishedOption
 
 
 def from_item(
@@ -74,7 +22,7 @@ def from_item(
     where: str,
     split: str,
     classes: Mapping[str, Sequence[str]] = MappingProxyType({}),
-) -> Seen:
+) -> PublishedCat:
     """A CAT from an item in StereoSet's form, or from a row as in ``McGill-NLP/stereoset``.
 
     Args:
@@ -89,32 +37,44 @@ def from_item(
         gold = _gold(_name(sentence.get("gold_label"), classes.get("gold_label", ())))
         labels = _labels(sentence.get("labels"), classes.get("label", ()))
         id, text = _text(sentence.get("id")), _text(sentence.get("sentence"))
-        options.append(Option(id, text, gold, labels))
+        options.append(PublishedOption(id, text, gold, labels))
     return _seen(item, kind, where, split or _text(item.get("split")), options)
 
 
-def from_row(row: Mapping[str, Any], where: str) -> Seen:
+def from_row(row: Mapping[str, Any], where: str) -> PublishedCat:
     """A CAT from a line of the flat form; a hidden one has ``options`` and ``commitment``."""
+    kind = find_item_kind(row.get("kind"))
+    columns = kind.columns if kind else GOLD_COLUMNS
     options = [
-        Option("", _text(row.get(column)), gold)
-        for column, gold in GOLD_COLUMNS.items()
+        PublishedOption("", _text(row.get(column)), gold)
+        for column, gold in columns.items()
         if column in row
     ]
     options += [
-        Option(_text(option.get("id")), _text(option.get("sentence")), HIDDEN)
+        PublishedOption(_text(option.get("id")), _text(option.get("sentence")), None)
         for option in _rows(row.get("options"))
     ]
     return _seen(row, _text(row.get("kind")), where, _text(row.get("split")), options)
 
 
 def _seen(
-    item: Mapping[str, Any], kind: str, where: str, split: str, options: Sequence[Option]
-) -> Seen:
-    id, target, context = (_text(item.get(name)) for name in ("id", "target", "context"))
-    domain, proof = _text(item.get("domain", item.get("bias_type"))), item.get("commitment")
-    about = (where, None if proof is None else _text(proof), _fields(tuple(item)))
-    texts = (id, kind, domain, target, context, split)
-    return Seen(*texts, item.get("tier"), tuple(options), *about)
+    item: Mapping[str, Any], kind: Any, where: str, split: Any, options: Sequence[PublishedOption]
+) -> PublishedCat:
+    proof, original = item.get("commitment"), item.get("target_original")
+    return PublishedCat(
+        id=_text(item.get("id")),
+        kind=kind,
+        domain=_text(item.get("domain", item.get("bias_type"))),
+        target=_text(item.get("target")),
+        target_original=None if original is None else _text(original),
+        split=split,
+        context=_text(item.get("context")),
+        tier=item.get("tier"),
+        options=tuple(options),
+        commitment=None if proof is None else _text(proof),
+        where=where,
+        fields=_fields(tuple(item)),
+    )
 
 
 @lru_cache
@@ -127,9 +87,10 @@ def _text(value: Any) -> str:
     return intern(value) if type(value) is str else "" if value is None else str(value)[:200]
 
 
-def _gold(value: Any) -> str:
+def _gold(value: Any) -> str | None:
+    """A gold label; None if it is hidden, and any other text as it is."""
     text = _text(value)
-    return HIDDEN if is_hidden(text) else read_label(text) or text
+    return None if is_hidden(text) else read_label(text) or text
 
 
 def _name(value: Any, names: Sequence[str]) -> Any:
@@ -152,4 +113,4 @@ def _labels(value: Any, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(1 << 16)  # a release has many labels, and few different ones of each annotator
 def _label(annotator: str, label: str) -> tuple[str, str]:
-    return annotator, _gold(label)
+    return annotator, _gold(label) or HIDDEN

@@ -11,9 +11,8 @@ from curation.catsets.content import read_parts
 from curation.catsets.entries import MADE, Row, is_hidden, sentences_of
 from curation.catsets.stereoset import read_gold_file
 from curation.files import CurationError, read_bytes, read_json, read_text
-from curation.formats.table_words import read_label
 from curation.formats.tables import read_json_lines
-from curation.kinds import GOLDS, Kind
+from curation.kinds import ITEMS, Kind
 from curation.records import SplitName
 from curation.released.commitments import public_rows
 from curation.released.contents import (
@@ -21,13 +20,13 @@ from curation.released.contents import (
     STEREOSET,
     TERMS,
     PublishedCat,
-    PublishedOption,
     SealedCat,
     TermKey,
     Version,
     published,
     split_of,
 )
+from curation.released.seen import from_item
 
 _PLACES = ("*.parquet", "*/*.parquet", "*.json", "*.jsonl", "*.json.gz", "*.jsonl.gz", "*.csv",
            "cats/*.jsonl", "data/*.json*", "data/*.csv")  # fmt: skip
@@ -123,7 +122,7 @@ def _cats(path: Path, split: SplitName) -> tuple[list[PublishedCat], bool]:
             items = [(part.kind, row) for part in content[0] for row in part.rows if part.kind]
             labels = (s.get("gold_label") for _, row in items for s in sentences_of(row.values))
             if any(map(is_hidden, labels)):
-                return [_hidden(row, kind, split) for kind, row in items], True
+                return [_read_hidden(row, kind, split) for kind, row in items], True
         file = read_gold_file(path, content)
     except CurationError as error:
         if str(path) in error.what:
@@ -149,28 +148,16 @@ def _term_ids(path: Path) -> dict[TermKey, str]:
     return ids
 
 
-def _hidden(row: Row, kind: Kind, split: SplitName) -> PublishedCat:
+def _read_hidden(row: Row, kind: Kind, split: SplitName) -> PublishedCat:
     """A CAT of a file with hidden gold labels; some CATs of the file may have theirs."""
-    item = row.values
-    sentences = sentences_of(item)
-    texts = [item.get(key) for key in ("id", "bias_type", "target", "context")]
-    texts += [s.get(key) for s in sentences for key in ("id", "sentence")]
-    labels = [s.get("gold_label") for s in sentences]
-    golds = [next((g for g in GOLDS if g == read_label(str(label))), None) for label in labels]
-    damaged = not all(isinstance(text, str) and text for text in texts)
-    all_or_none = set(golds) == set(GOLDS) or all(map(is_hidden, labels))
-    if damaged or len(sentences) != len(GOLDS) or not all_or_none:
+    cat = from_item(row.values, kind, "", split)._replace(fields=frozenset())
+    golds = {option.gold for option in cat.options}
+    has_ids = all(option.id for option in cat.options)
+    if not (cat.complete and has_ids and (golds == {None} or cat.whole)):
         raise CurationError(
-            f"{row.where} (id {str(item.get('id'))[:60]}): not a CAT with three sentences; "
+            f"{row.where} (id {cat.id[:60]}): not a CAT with {ITEMS[kind].size} sentences; "
             "their gold labels must be hidden, or one of each",
             "restore the file: build the release again, or download it again",
         )
-    first, second, third = (
-        PublishedOption(s["id"], s["sentence"], gold)
-        for s, gold in zip(sentences, golds, strict=True)
-    )
-    tier = item.get("tier")
-    own: dict[str, Any] = {name: item.get(name) for name in PublishedCat._fields}
-    own |= {"kind": kind, "split": split, "domain": item["bias_type"]}
-    own |= {"tier": tier if type(tier) is int else None, "options": (first, second, third)}
-    return PublishedCat(**own)
+    options = tuple(option._replace(labels=()) for option in cat.options)
+    return cat._replace(options=options, tier=cat.tier if type(cat.tier) is int else None)

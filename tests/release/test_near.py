@@ -8,22 +8,23 @@ from pathlib import Path
 from rapidfuzz import fuzz
 
 from curation.checks.content import compared, gist
+from curation.kinds import Kind
 from curation.release.near import Pair, near
-from curation.released.seen import Option, Seen
+from curation.released.contents import PublishedCat, PublishedOption
 from support.catsets import stereoset, write_json
 from support.labelled import Desk
 
 
-def cat_of(id: str, kind: str, context: str, sentences: Iterable[str]) -> Seen:
-    options = tuple(Option("", sentence, "") for sentence in sentences)
-    return Seen(id, kind, "", "", context, "", None, options, "")
+def cat_of(id: str, kind: Kind, context: str, sentences: Iterable[str]) -> PublishedCat:
+    options = tuple(PublishedOption("", sentence, "") for sentence in sentences)
+    return PublishedCat(id, kind, "", "", None, "test", context, None, options)
 
 
-def intra(id: str, context: str, *words: str) -> Seen:
+def intra(id: str, context: str, *words: str) -> PublishedCat:
     return cat_of(id, "intrasentence", context, (context.replace("BLANK", w) for w in words))
 
 
-def slowly(cats: list[Seen], others: list[Seen]) -> list[tuple[str, str]]:
+def slowly(cats: list[PublishedCat], others: list[PublishedCat]) -> list[tuple[str, str]]:
     pairs = []
     for a in cats:
         for b in others:
@@ -42,7 +43,7 @@ def test_the_same_cats_are_found_as_slowly() -> None:
     rng = random.Random(3)
     words = ["kind", "gruff", "blue", "extremely well read", "extremely well fed", "a painter"]
 
-    def made(id: str) -> Seen:
+    def made(id: str) -> PublishedCat:
         village = "in the small village by the"
         place = rng.choice([f"{village} sea", f"{village} see", "here"])
         context = f"The {rng.choice(['baker', 'bakers', 'potter'])} {place} is BLANK"
