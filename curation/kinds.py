@@ -18,6 +18,7 @@ Action = Literal["keep", "merge", "drop"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 """What a reviewer can do with a term."""
 WORKS: tuple[Work, ...] = get_args(Work)
+METRIC_NAMES: tuple[MetricName, ...] = get_args(MetricName)
 GOLDS: tuple[Gold, ...] = get_args(Gold)
 GOLD_COLUMNS: dict[str, Gold] = {gold.replace("-", "_"): gold for gold in GOLDS}
 """The columns of tables that have a text each, and the gold label of the text."""
@@ -57,6 +58,11 @@ class ItemKind:
     def compared(self) -> list[tuple[Gold, Gold]]:
         """``pairs`` as roles."""
         return [(self.roles[first], self.roles[second]) for first, second in self.pairs]
+
+    @property
+    def in_stereoset(self) -> bool:
+        """Whether StereoSet's format has such items: with an association of each gold label."""
+        return sorted(self.roles) == sorted(GOLDS)
 
     @property
     def size(self) -> int:

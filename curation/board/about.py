@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError
 
-from curation.board.log import Hash
+from curation.board.log import Figures, Hash
 from curation.campaign.settings import Hide, Version
 from curation.files import CurationError, read_text
 from curation.formats.toml_files import line_of, read_toml, shipped_table
@@ -60,18 +60,14 @@ class BoardSettings(Record):
     expires: date
 
 
-class Baseline(Record):
-    """A baseline on the CATs of a split, as the release shows it; what is secret is None."""
-
+class _Named(Record):
     model: str
     says: str = ""
     split: str
-    lms: float | None
-    ss: float | None
-    icat: float | None
-    lms_ci: tuple[float, float] | None = None
-    ss_ci: tuple[float, float] | None = None
-    icat_ci: tuple[float, float] | None = None
+
+
+class Baseline(Figures, _Named):
+    """A baseline on the CATs of a split, as the release shows it."""
 
 
 class SetFacts(Record):
@@ -135,4 +131,5 @@ def says(name: str, **values: Any) -> str:
 
 def refused(code: str, **values: Any) -> CurationError:
     """An error of ``data/board/owner.toml`` with these values."""
-    return CurationError(*(text.format(**values) for text in _TEXTS["refused"][code]))
+    what, fix = (text.format(**values) for text in _TEXTS["refused"][code])
+    return CurationError(what, fix)

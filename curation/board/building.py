@@ -7,7 +7,7 @@ in one ranking, because a difference may come from the rules.
 import shutil
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from hashlib import sha256
 from itertools import chain
@@ -26,13 +26,14 @@ from curation.pages.report import Report, environment, given_to
 from curation.pages.tables import tables
 from curation.pages.terms import slim
 from curation.records import Fields
+from curation.stats.metrics import METRICS, Metric, shared_metrics
 from curation.version import __version__
 
 PAGE, CONTENT, TABLE = "index.html", "results/board.json", "results/board.csv"
 SUMS = "results/SHA256SUMS"  # of all other files of the pages
 STYLE = Path(__file__).parent / "static" / "board.css"
 COLUMNS = ("version", "profile", "rank", "change", "state", "model")  # if there are no rows
-IDEAL = {"lms": 100.0, "ss": 50.0, "icat": 100.0}
+IDEAL = {metric.name: metric.ideal for metric in METRICS.values()}
 """What an ideal model would have (ACL §5.3)."""
 IDEAL_MODEL = "IdealLM"  # its name among the baselines of a release
 RANKED = frozenset({"rechecked", "run-by-owner"})
@@ -51,6 +52,7 @@ def pages(board: Board) -> dict[str, bytes]:
     given = given_to(Report(content["name"], read_shipped("report", FIRST), "en", sources))
     style = slim(given["style"] + read_text(STYLE))
     given |= {"style": style, "digest": b64encode(sha256(style.encode()).digest()).decode()}
+    given["order"] = metric_order(facts.values())
     template = environment(TEMPLATES).get_template("board.html")
     made = {
         PAGE: slim(template.render(given, reasons=REASONS)).encode(),
@@ -81,6 +83,12 @@ def build(board: Board) -> Path:
         with writing(board.root / path) as file:
             file.write(data)
     return board.root / PAGE
+
+
+def metric_order(sets: Iterable[SetFacts]) -> list[str]:
+    """The metrics in the order of the columns of a ranking: first the one that it is by."""
+    first = ranking_metric(kind for each in sets for kind in each.kinds)
+    return sorted(METRICS, key=lambda name: first is None or name != first.name)
 
 
 def _csv(content: Fields) -> bytes:
@@ -175,8 +183,10 @@ def _ranking(entries: Sequence[Entry], profile: str, facts: SetFacts) -> Fields:
 def _rows(entries: Sequence[Entry], profile: str, facts: SetFacts) -> list[Fields]:
     """The rows of a profile with their ranks, in the order of the page.
 
-    Without an interval, the icat of a row may be anything.
+    Without an interval, the value of a row may be anything.
     """
+    ranking = ranking_metric(facts.kinds)
+    by = ranking.name if ranking else ""
     checks = {each.submission: each for each in entries if isinstance(each, Rechecked)}
     rows = [
         _row(entry, checks.get(entry.submission), facts)
@@ -184,19 +194,30 @@ def _rows(entries: Sequence[Entry], profile: str, facts: SetFacts) -> list[Field
         if isinstance(entry, Scored) and entry.profile == profile
     ]
     ranked = [row for row in rows if row["state"] in RANKED]
-    intervals = [row["values"]["overall"]["icat_ci"] or (0.0, 100.0) for row in ranked]
+    intervals = [row["values"]["overall"][f"{by}_ci"] or (0.0, 100.0) for row in ranked]
     for row, rank in zip(ranked, ranks(intervals), strict=True):
         row["rank"] = rank
-    ranked.sort(key=lambda row: (row["rank"], -row["values"]["overall"]["icat"], row["model"]))
+    ranked.sort(key=lambda row: (row["rank"], -row["values"]["overall"][by], row["model"]))
     others = (row for row in rows if row["state"] not in RANKED)
     return ranked + sorted(others, key=itemgetter("model", "revision", "submission"))
+
+
+def ranking_metric(kinds: Iterable[str]) -> Metric | None:
+    """The metric by which models are ranked on CATs of these kinds; None if there is none.
+
+    It is the last one of which more is better, since later ones are computed from earlier ones.
+    """
+    ranking = (m for m in shared_metrics(kinds) if m.direction == "higher is better")
+    return next(reversed([*ranking]), None)
 
 
 def _row(entry: Scored, check: Rechecked | None, facts: SetFacts) -> Fields:
     state = "self-reported" if check is None else "rechecked" if check.agrees else "differs"
     found = {"date", "agrees", "cats", "orders", "beyond", "largest", "revision"}
     return {
-        **{"rank": None, "change": None, "new": False},
+        "rank": None,
+        "change": None,
+        "new": False,
         "state": "run-by-owner" if facts.hide == "all" else state,
         **entry.model_dump(mode="json", exclude={"previous", "what", "version", "profile"}),
         "recheck": check and check.model_dump(mode="json", include=found),

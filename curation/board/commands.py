@@ -181,6 +181,7 @@ def score(board: Path = Path(), campaign: Where = Path(), as_json: Json = False)
     that waits: run this command, then «curation board score» again.
     """
     from curation.board.scoring import score
+    from curation.stats.metrics import METRICS
 
     with locked(campaign) as opened:
         outcomes = score(open_board(board), opened, reporter=console)
@@ -193,9 +194,9 @@ def score(board: Path = Path(), campaign: Where = Path(), as_json: Json = False)
     for each in outcomes:
         says = each.outcome.replace("_", " ") + (f", place {each.place}" if each.place else "")
         cell = each.values and each.values.overall
-        cells = [cell.lms, cell.ss, cell.icat] if cell else [None] * 3
+        cells = [getattr(cell, name, None) for name in METRICS]
         rows.append([each.file, each.model or None, says, *cells, each.why])
-    heads = ["file", "model", "outcome", "lms", "ss", "icat", "why"]
+    heads = ["file", "model", "outcome", *METRICS, "why"]
     if rows:
         console.table("Submissions", heads, rows)
     if fixes := dict.fromkeys(each.fix for each in outcomes if each.fix):
@@ -288,8 +289,8 @@ def rotate(
     if as_json:
         console.say_json({"closed": closed, "open": version, "rotates": str(settings.rotates)})
         return
-    parts = ["closed"] * bool(closed) + ["open" if version else "none"]
-    for name in (*parts, *["opened"] * bool(release), "next"):
+    shown = {"closed": closed, "open" if version else "none": True, "opened": release, "next": True}
+    for name in (name for name, is_shown in shown.items() if is_shown):
         console.say(says(name, closed=closed, version=version, settings=settings))
 
 

@@ -33,6 +33,7 @@ from curation.release.revealing import check_sums, proved_golds, reveal
 from curation.released import facts as release
 from curation.released import numbers
 from curation.released.contents import SEALED, SUMS, flat_path
+from curation.stats.metrics import list_metrics, shared_metrics
 from curation.text.times import now
 
 CHECK, README = ".github/workflows/check.yml", "README.md"
@@ -125,7 +126,8 @@ def _rendered(name: str, settings: BoardSettings, facts: SetFacts) -> bytes:
     from curation.pages.report import environment
 
     template = environment(TEMPLATES).get_template(f"{name}.jinja")
-    return f"{template.render(settings=settings, facts=facts, toml=toml_value)}\n".encode()
+    values = {"metrics": list_metrics(shared_metrics(facts.kinds)), "toml": toml_value}
+    return f"{template.render(settings=settings, facts=facts, **values)}\n".encode()
 
 
 # --- test sets ----------------------------------------------------------------------------------

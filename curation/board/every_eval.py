@@ -66,7 +66,7 @@ def _file(board: Fields, test_set: Fields, row: Fields, uuid: str) -> Fields:
 
 
 def _results(test_set: Fields, row: Fields) -> Iterator[Fields]:
-    """lms, ss and icat of all CATs, and of the kinds and domains that the row shows."""
+    """The metrics of all CATs, and of the kinds and domains that the row shows."""
     names = ("version", "language", "cats", "terms", "opened", "closed")
     about = {key: test_set[key] for key in names}
     hidden = _SAME[test_set["hide"]]["hidden"]
@@ -79,6 +79,8 @@ def _results(test_set: Fields, row: Fields) -> Iterator[Fields]:
     for part, cell in {"all": values["overall"], **values["kinds"], **domains}.items():
         counts = _texts({key: cell[key] for key in ("cats", "terms")})
         for metric, says in _SAME["metrics"].items():
+            if cell[metric] is None:
+                continue
             score: Fields = {"score": cell[metric], "details": counts}
             if ends := cell[f"{metric}_ci"]:
                 interval = {**says["interval"], "lower": ends[0], "upper": ends[1]}

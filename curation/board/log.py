@@ -23,15 +23,20 @@ Day = Annotated[str, AfterValidator(lambda day: str(date.fromisoformat(day)))]
 NONE = "0" * 64  # what the first line has in place of the sha256 of the line before
 
 
-class Cell(Record):
-    """lms, ss and icat with intervals over terms, in points."""
+class Figures(Record):
+    """Metrics with intervals over terms, in points; None if secret, or if the CATs lack them."""
 
-    lms: float
-    ss: float
-    icat: float
-    lms_ci: tuple[float, float] | None
-    ss_ci: tuple[float, float] | None
-    icat_ci: tuple[float, float] | None
+    lms: float | None = None
+    ss: float | None = None
+    icat: float | None = None
+    lms_ci: tuple[float, float] | None = None
+    ss_ci: tuple[float, float] | None = None
+    icat_ci: tuple[float, float] | None = None
+
+
+class Cell(Figures):
+    """Metrics of so many CATs on so many terms."""
+
     cats: int
     terms: int
 
@@ -237,4 +242,4 @@ def _cell(cell: Mapping[str, Any], digits: int | None = None) -> Cell:
             return tuple(map(shown, value))
         return value if digits is None or not isinstance(value, float) else round(value, digits)
 
-    return Cell(**{name: shown(cell[name]) for name in Cell.model_fields})
+    return Cell(**{name: shown(cell[name]) for name in Cell.model_fields if name in cell})

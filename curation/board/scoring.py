@@ -180,8 +180,8 @@ class _Work:
             if twin := self.shown.get(about["submission"]):
                 raise SubmissionError("already_scored", f"submissions/{twin}")
             row = self.by_file(sent) if self.ids else self.by_run(sent)
-            known = sent.model_dump(exclude={"board", "scores"})
-            new = Scored(**{**known, **about, "scores": about["submission"], **row})
+            fields = sent.model_dump(exclude={"board"}) | about
+            new = Scored.model_validate(fields | {"scores": about["submission"]} | row)
             self.rows.append(new)
             self.shown[new.submission] = file
             self.new.append(new)
@@ -219,10 +219,12 @@ class _Work:
         if len(self.shown) >= most:
             raise CurationError(f"the {amount(most, 'row')} of the test set are used up", _ROTATE)
         shown = values(self.cats, sent.scores or {}, hide="labels")
-        cell, cats = shown.overall, numbers.fingerprint(self.hidden)
-        name = f"board {sent.board}: {sent.model} {sent.revision} ({sent.profile})"
-        value = f"ss {cell.ss} {cell.ss_ci}, icat {cell.icat} {cell.icat_ci}"
-        given = numbers.GivenOut(version=sent.version, cats=cats, name=name, value=value)
+        given = numbers.GivenOut(
+            version=sent.version,
+            cats=numbers.fingerprint(self.hidden),
+            name=f"board {sent.board}: {sent.model} {sent.revision} ({sent.profile})",
+            value=numbers.telling_values(shown.overall),
+        )
         if given.content not in self.ledger:
             if len(self.given) >= self.room:
                 why = "no more values about these hidden labels may be given out"

@@ -173,7 +173,9 @@ def _read(data: bytes, where: str) -> tuple[Submission | None, list[SubmissionEr
         return None, [at("wrong_field", problem=problem)]
     found = [at("repeated_key", key, 1, key=_shown(key)) for key in repeated[:1]]
     if isinstance(rules := fields.get("rules"), dict):
-        fields["rules"] = dict(islice(rules.items(), 3))  # an error for each would take long
+        fields["rules"] = dict(
+            islice(rules.items(), len(KINDS) + 1)
+        )  # an error for each would take long
     if isinstance(scores := fields.get("scores"), dict):
         bad = [key for key, score in scores.items() if finite(score) is None]
         for key in bad[:1]:

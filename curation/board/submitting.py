@@ -21,7 +21,7 @@ from curation.files import (
     writing,
 )
 from curation.formats.tables import read_json_lines
-from curation.kinds import GOLDS
+from curation.kinds import ITEMS
 from curation.models.rules import rules_for
 from curation.models.scoring import ModelSpec, identify
 from curation.records import Cat, CatAssociation, Fields, Rejection, Score
@@ -154,11 +154,23 @@ def public_cats(test_set: TestSet) -> list[Cat]:
         return []
     cats = []
     for _, row in read_json_lines(read_text(path), path):
-        options = zip(row["options"], GOLDS, strict=True)
-        a, b, c = (CatAssociation(id=o["id"], sentence=o["sentence"], gold=g) for o, g in options)
-        names = {name: row[name] for name in ("id", "kind", "domain", "target", "context")}
-        of = {"term": row["target"], "family": row["target"], "split": "test"}
-        cats.append(Cat(**names, **of, associations=(a, b, c)))
+        options = zip(row["options"], ITEMS[row["kind"]].roles, strict=True)
+        cats.append(
+            Cat(
+                id=row["id"],
+                kind=row["kind"],
+                domain=row["domain"],
+                term=row["target"],
+                target=row["target"],
+                family=row["target"],
+                split="test",
+                context=row["context"],
+                associations=tuple(
+                    CatAssociation(id=option["id"], sentence=option["sentence"], gold=gold)
+                    for option, gold in options
+                ),
+            )
+        )
     return cats
 
 

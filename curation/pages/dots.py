@@ -105,7 +105,7 @@ def dots(
                 own.append(Dot(scale.at(raw(value)), y, low, high, few, side, number > 0))
         value = entry[show] if show else main
         rows.append(Row(str(entry[name]), str(at(entry, ["mark"]) or ""), own, value))
-    is_on = scale.low <= EVEN <= scale.high and paths[0][-1] != "icat"
+    is_on = scale.low <= EVEN <= scale.high and paths[0][-1] in measures(shares=True)
     return Dots(rows, _ticks(scale, 5), scale.at(EVEN) if is_on else None)
 
 
@@ -158,6 +158,34 @@ def _around(values: Sequence[float], begin: float, end: float, step: float = 5) 
 
 def _ticks(scale: Scale, most: int) -> Ticks:
     return [(scale.at(tick), f"{tick:g}") for tick in scale.ticks(most)]
+
+
+def metric_names(entries: Iterable[Any] = (), *paths: Path) -> list[str]:
+    """The metrics that some cells have, in the order of tables; all without cells.
+
+    Args:
+        entries: as for ``dots``, which are the cells if there are no paths.
+        paths: where the cells are.
+    """
+    from curation.stats.metrics import METRICS, metrics_in
+
+    found = [at(entry, path) for entry, path in product(entries, paths or [()])]
+    names: list[str] = [m.name for m in metrics_in(raw(cell) for cell in found if cell is not None)]
+    return names or list(METRICS)
+
+
+def measures(*cells: Any, shares: bool = False) -> list[str]:
+    """``metric_names`` in the order of pictures: those that tell of stereotypes come first.
+
+    Args:
+        cells: as for ``metric_names``.
+        shares: whether to leave out those that are computed from others.
+    """
+    from curation.stats.metrics import METRICS
+
+    metrics = [METRICS[name] for name in METRICS if name in metric_names(*cells)]
+    metrics.sort(key=lambda metric: not metric.tells_gold)
+    return [metric.name for metric in metrics if metric.pairs or not shares]
 
 
 def kind_paths() -> list[Path]:
@@ -243,9 +271,9 @@ def surface(entries: Iterable[Any], path: Path) -> Surface:
         begin, anchor = _beside(LETTER * len(name), place, [*others, *taken], width)
         if anchor:
             taken.append((begin, begin + LETTER * len(name), place[1]))
-        text = begin + LETTER * len(name) * (anchor == "end")
-        dot, shown = Dot(*place, *across), name if anchor else ""
-        points.append(Point(dot, up[1], up[0], shown, text, anchor))
+        text = begin + LETTER * len(name) if anchor == "end" else begin
+        dot = Dot(place[0], place[1], low=across[0], high=across[1])
+        points.append(Point(dot, up[1], up[0], name if anchor else "", text, anchor))
     lines = [*_contours(x, y)]
     return Surface(width, height, lines, points, _ticks(x, 8), _ticks(y, 8), x.at(EVEN))
 
@@ -339,7 +367,7 @@ class Sizes(NamedTuple):
 
 
 def by_size(rows: Sequence[Any], name: str) -> Sizes:
-    """lms, ss or icat by the number of parameters (a logarithmic axis), within architectures.
+    """A metric by the number of parameters (a logarithmic axis), within architectures.
 
     Args:
         rows: of a ranking's ``sizes``.
@@ -368,6 +396,19 @@ def by_size(rows: Sequence[Any], name: str) -> Sizes:
 
 PICTURES = {
     each.__name__: each
-    for each in (at, by_size, cells, dots, kind_paths, lists, product, span_of, surface, triangle)
+    for each in (
+        at,
+        by_size,
+        cells,
+        dots,
+        kind_paths,
+        lists,
+        measures,
+        metric_names,
+        product,
+        span_of,
+        surface,
+        triangle,
+    )
 }
 """The functions that templates use, by name."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from curation.campaign.source import Source
 from curation.campaign.store import Campaign
 from curation.files import CurationError, read_text
-from curation.kinds import GOLDS
+from curation.kinds import ITEMS
 from curation.pages.sourced import Sourced, pairs
 from curation.records import Cat, Fields
 from curation.text.rules import stable_id
@@ -121,7 +121,7 @@ def _cat(cat: Cat, votes: "Mapping[str, Votes]", meant: Mapping[str, str | None]
     associations = [
         {"sentence": a.sentence, "gold": gold, "votes": votes.get(a.id)}
         | ({"intent": meant[a.id]} if a.id in meant else {})
-        for gold in GOLDS
+        for gold in ITEMS[cat.kind].roles
         for a in [by_gold[gold]]
     ]
     about = cat.model_dump(include={"id", "kind", "split", "tier", "context"})

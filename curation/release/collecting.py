@@ -23,7 +23,7 @@ from curation.campaign.versions import Built
 from curation.catsets.stereoset import FileSettings
 from curation.decisions.steps import kept_without_votes
 from curation.files import CurationError, read_text
-from curation.kinds import KINDS
+from curation.kinds import KINDS, Kind
 from curation.records import Answer, Cat, Item, Round, Term
 from curation.release.statement import read_statement, secrets
 from curation.release.texts.licences import OWN, licence
@@ -333,19 +333,13 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
 
 def _terms(every: Mapping[str, Term], cats: Iterable[Cat]) -> tuple[PublishedTerm, ...]:
     """The terms that have CATs, in the order of their domain and text."""
-    tally: dict[str, Counter[str]] = defaultdict(Counter)
+    tally: dict[str, Counter[Kind]] = defaultdict(Counter)
     splits = {}
     for cat in cats:
         tally[cat.term][cat.kind] += 1
         splits[cat.term] = cat.split
     terms = (
-        PublishedTerm(
-            term=every[id],
-            split=splits[id],
-            intrasentence=kinds["intrasentence"],
-            intersentence=kinds["intersentence"],
-        )
-        for id, kinds in tally.items()
+        PublishedTerm(term=every[id], split=splits[id], cats=kinds) for id, kinds in tally.items()
     )
     return tuple(sorted(terms, key=lambda p: (p.term.domain, p.term.text, p.term.id)))
 

@@ -96,7 +96,6 @@ def check(
 
 
 _SHOWN = 10
-_METRICS = ("lms", "ss", "icat")
 
 
 def diff(
@@ -260,6 +259,7 @@ def _show(changed: "Difference") -> None:
 
 def _show_scores(comparison: "Comparison") -> None:
     from curation.scores.commands.tables import show_notes
+    from curation.stats.metrics import metrics_in
 
     old, new = comparison.difference.before.name, comparison.difference.after.name
     cells, some_parts = [], False
@@ -267,7 +267,7 @@ def _show_scores(comparison: "Comparison") -> None:
         rows = []
         for row in filter(_differs, result.rows):
             cells += [cell for cell in (row.before, row.after) if cell]
-            rows += [_row(row, metric) for metric in _METRICS]
+            rows += [_row(row, metric.name) for metric in metrics_in((row.before, row.after))]
         heads = ["split", "kind", "CATs in A, B", "score", "A", "95 %", "B", "95 %", "B - A"]
         parts = ["relabelled", "changed", "added, removed", "moved"]
         shown = [n for n in range(-len(parts), 0) if any(row[n] for row in rows)]

@@ -22,7 +22,7 @@ from curation.scores.results import read_runs
 from curation.scores.run_folder import has_runs
 from curation.scores.runs import Run, by_ids, drop_outdated, outcomes_of
 from curation.stats.intervals import Floats
-from curation.stats.metrics import ALL, BOTH, METRICS, over_terms
+from curation.stats.metrics import ALL, BOTH, metrics_in, over_terms, won_table
 from curation.text.wording import some
 from curation.work.reporter import QUIET, Reporter
 
@@ -79,8 +79,8 @@ def way(difference: Difference) -> Way:
     for cat in before:
         if pair := partner.get(cat.id):
             golds = {was.id: now.gold for was, now in pair.options}
-            a, b, c = (option._replace(gold=golds[option.id]) for option in cat.options)
-            relabelled.append(cat._replace(options=(a, b, c)))
+            options = tuple(option._replace(gold=golds[option.id]) for option in cat.options)
+            relabelled.append(cat._replace(options=options))
             changed.append(pair.after._replace(split=cat.split))
         else:
             relabelled.append(cat)
@@ -121,7 +121,7 @@ def _cat(cat: PublishedCat) -> Cat:
 
 @dataclass(frozen=True)
 class ScoreChange:
-    """lms, ss and icat of a model on both versions, in one split and kind (or both kinds).
+    """The metrics of a model on both versions, in one split and kind (or both kinds).
 
     Attributes:
         split: the split.
@@ -141,7 +141,7 @@ class ScoreChange:
 
 
 def score_changes(stages: Sequence[Stage], judges: Sequence[Judge]) -> list[ScoreChange]:
-    """lms, ss and icat of a model on both versions, and what the difference comes from.
+    """The metrics of a model on both versions, and what the difference comes from.
 
     Args:
         stages: of ``way``.
@@ -167,12 +167,8 @@ def score_changes(stages: Sequence[Stage], judges: Sequence[Judge]) -> list[Scor
 def _judged(stage: Stage, judge: Judge) -> pd.DataFrame:
     """The comparisons won in each CAT that the model has."""
     won = judge(stage.ids)
-    has = ~np.isnan(won[1])
-    meaningful, stereotype, ties = won[:, has]
-    table: pd.DataFrame = stage.table[has].assign(
-        meaningful=meaningful, stereotype=stereotype, ties=ties.astype(int)
-    )
-    return table
+    has = ~np.isnan(won[-1])
+    return won_table(stage.table[has], won[:, has])
 
 
 def _part(table: pd.DataFrame, split: str, kind: str) -> pd.DataFrame:
@@ -182,7 +178,8 @@ def _part(table: pd.DataFrame, split: str, kind: str) -> pd.DataFrame:
 
 
 def _minus(a: dict[str, Any] | None, b: dict[str, Any] | None) -> dict[str, float] | None:
-    return {metric: a[metric] - b[metric] for metric in METRICS} if a and b else None
+    names = [metric.name for metric in metrics_in((a, b))]
+    return {name: a[name] - b[name] for name in names} if a and b else None
 
 
 def _parts(cells: Sequence[dict[str, Any] | None]) -> dict[str, dict[str, float]] | None:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 def stereoset_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
     """Path and bytes of ``dev.json`` and of ``test.json``, unless the test set is sealed.
 
+    There is neither if StereoSet's format does not have a kind of the CATs (``Contents.kinds``).
     Their labels are the counted ones. A hidden CAT has the gold label "hidden", no labels, no tier,
     and a field ``commitment``.
 
@@ -46,7 +47,8 @@ def stereoset_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
         contents: what the release publishes.
     """
     labels = contents.labels()
-    for split in SPLITS[:1] if contents.sealed else SPLITS:
+    splits = SPLITS[:1] if contents.sealed else SPLITS
+    for split in splits if contents.in_stereoset else ():
         part = contents.part(split)
         number = sum(cat.id in contents.without_votes for cat in part)
         settings = contents.settings.model_copy(update={"without_votes": number})
@@ -111,19 +113,16 @@ def _line(row: Mapping[str, Any]) -> bytes:
 def row(cat: PublishedCat) -> dict[str, Any]:
     """A line of ``cats/``; a hidden CAT has its options and its commitment."""
     shown = {option.gold: option.sentence for option in cat.options}
-    values = {
-        **cat._asdict(),
-        **{column: shown.get(gold) for column, gold in GOLD_COLUMNS.items()},
-        "options": [{"id": option.id, "sentence": option.sentence} for option in cat.options],
-    }
-    return {
-        name: values[name] for name in column_names("cats" if cat.commitment is None else "hidden")
-    }
+    values = cat._asdict() | {name: shown.get(gold) for name, gold in GOLD_COLUMNS.items()}
+    values["options"] = [{"id": option.id, "sentence": option.sentence} for option in cat.options]
+    names = column_names("cats" if cat.commitment is None else "hidden", [cat.kind])
+    return {name: values[name] for name in names}
 
 
 def term_row(published: PublishedTerm) -> dict[str, Any]:
     """A line of ``terms.jsonl``."""
-    values = {**published.term.model_dump(), **published._asdict()}
+    values = published.term.model_dump() | {"split": published.split}
+    values |= {kind: published.cats.get(kind, 0) for kind in KINDS}
     return {name: values[name] for name in column_names("terms")}
 
 
@@ -147,7 +146,7 @@ def parquet_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
     check_installed()
     for config, split, table, rows in _tables(contents):
         if len(rows):
-            yield parquet_path(config, split), _parquet(features(table), rows)
+            yield parquet_path(config, split), _parquet(features(table, contents.kinds), rows)
 
 
 def _tables(contents: Contents) -> Iterator[tuple[str, str, Table, "Rows"]]:

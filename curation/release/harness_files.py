@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from curation.files import read_text, shipped
 from curation.formats.toml_files import read_toml
-from curation.kinds import KINDS, Kind
+from curation.kinds import ITEMS, KINDS, Kind
 from curation.records import Cat, SplitName
 from curation.release.texts.render import markdown
 from curation.released.contents import SPLITS, Contents, flat_path
@@ -85,7 +85,7 @@ def misread_by_bias_bench(cats: Sequence[Cat], labels: Labels) -> list[Mangled]:
             for a in cat.associations
             if not labels.get(a.id)
         ]
-        if cat.kind == "intrasentence":
+        if ITEMS[cat.kind].has_gap:
             misread += _fillers(cat)
         if cat.domain not in DOMAINS:
             detail = f"no values for {cat.domain!r} alone; the values over all domains have the CAT"
@@ -148,8 +148,12 @@ def slug(name: str) -> str:
 
 
 def lm_eval_files(contents: Contents, facts: Facts) -> dict[str, bytes]:
-    """The folder ``lm-eval/`` of a release; empty if the gold labels of all CATs are hidden."""
-    every = {(kind, split): contents.part(split, kind) for split in SPLITS for kind in KINDS}
+    """The folder ``lm-eval/`` of a release; empty if there is no CAT that its tasks can have.
+
+    They need all gold labels, and CATs of kinds that StereoSet's format has.
+    """
+    kinds = [kind for kind in KINDS if ITEMS[kind].in_stereoset]
+    every = {(kind, split): contents.part(split, kind) for split in SPLITS for kind in kinds}
     parts = [p for p, cats in every.items() if cats and not any(c.commitment for c in cats)]
     return tasks(parts, name=facts.name, version=facts.version)
 
@@ -173,8 +177,12 @@ def tasks(parts: Sequence[Part], *, name: str, version: str) -> dict[str, bytes]
         name=name,
         version=version,
         tasks=[
-            {"name": task_name(name, part), "path": flat_path(*part), "kind": part[0]}
-            for part in parts
+            {
+                "name": task_name(name, (kind, split)),
+                "path": flat_path(kind, split),
+                "has_gap": ITEMS[kind].has_gap,
+            }
+            for kind, split in parts
         ],
         tags=[f"{slug(name)}_{split}" for split in dict.fromkeys(split for _, split in parts)],
         folder=SIMPLE,
@@ -203,7 +211,7 @@ def task_name(name: str, part: Part) -> str:
 def misread_by_lm_eval(cats: Sequence[Cat]) -> Iterator[Mangled]:
     """The CATs that lm-evaluation-harness cannot score, or not as this project does."""
     for cat in cats:
-        if cat.kind == "intersentence" and not cat.context.strip():
+        if not (ITEMS[cat.kind].has_gap or cat.context.strip()):
             yield Mangled(cat.id, None, "empty_text", "the context is only white space", "stops")
         texts = [option.sentence for option in cat.associations]
         for n, option in enumerate(cat.associations):

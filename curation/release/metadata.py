@@ -25,7 +25,7 @@ from curation.files import dump_json, read_json, shipped
 from curation.kinds import KINDS
 from curation.records import VALUES
 from curation.release.texts.render import fields
-from curation.released.columns import COLUMNS, TABLES, TYPES, Column, Table, key_of
+from curation.released.columns import TABLES, TYPES, Column, Table, key_of, list_columns
 from curation.released.contents import (
     ANNOTATIONS,
     HUB_SPLITS,
@@ -268,22 +268,24 @@ def _file(file: DataFile) -> Json:
 
 def _record_sets(facts: Facts, paths: Sequence[str]) -> list[Json]:
     hidden = facts.hidden.split if facts.hidden else None
-    parts = list(product(KINDS, SPLITS))
-    sets: list[tuple[str, str, Table]] = [
-        (f"{kind}-{HUB_SPLITS[split]}", parquet_path(kind, HUB_SPLITS[split]), "hub")
-        for kind, split in parts
-    ]
-    for kind, split in parts:
+    sets: list[tuple[str, str, Table, Sequence[str]]] = []
+    for kind, split in product(KINDS, SPLITS):
+        on_hub = HUB_SPLITS[split]
+        sets.append((f"{kind}-{on_hub}", parquet_path(kind, on_hub), "hub", [kind]))
+    for kind, split in product(KINDS, SPLITS):
         table: Table = "hidden" if split == hidden else "cats"
-        sets.append((f"cats-{kind}-{split}", flat_path(kind, split), table))
-    sets += [("sealed", SEALED, "sealed"), ("annotations", ANNOTATIONS, "annotations")]
-    sets.append(("terms", TERMS, "terms"))
-    return [_record_set(name, path, table) for name, path, table in sets if path in paths]
+        sets.append((f"cats-{kind}-{split}", flat_path(kind, split), table, [kind]))
+    sets += [
+        ("sealed", SEALED, "sealed", KINDS),
+        ("annotations", ANNOTATIONS, "annotations", KINDS),
+        ("terms", TERMS, "terms", KINDS),
+    ]
+    return [_record_set(*about) for about in sets if about[1] in paths]
 
 
-def _record_set(name: str, path: str, table: Table) -> Json:
+def _record_set(name: str, path: str, table: Table, kinds: Sequence[str]) -> Json:
     """The records of a table that are in one file."""
-    columns = COLUMNS[table]
+    columns = list_columns(table, kinds)
     key = key_of(table)
     return {
         "@type": "cr:RecordSet",
@@ -392,13 +394,16 @@ def _schema(facts: Facts, path: str, paths: Sequence[str]) -> Json | None:
         if path == flat_path(kind, split):
             hidden = facts.hidden is not None and facts.hidden.split == split
             allowed |= {"kind": [kind], "split": [split]}
-            schema = _of_table("hidden" if hidden else "cats", allowed)
+            schema = _of_table("hidden" if hidden else "cats", allowed, [kind])
             return {**schema, "foreignKeys": [_KEY_OF_TERMS]} if TERMS in paths else schema
     return None
 
 
-def _of_table(table: Table, allowed: Mapping[str, Sequence[object]]) -> Json:
-    fields = [_field(c, allowed.get(c.name)) for c in COLUMNS[table] if "." not in c.name]
+def _of_table(
+    table: Table, allowed: Mapping[str, Sequence[object]], kinds: Sequence[str] = KINDS
+) -> Json:
+    columns = list_columns(table, kinds)
+    fields = [_field(c, allowed.get(c.name)) for c in columns if "." not in c.name]
     key = key_of(table)
     return {"fields": fields, **({"primaryKey": [key]} if key else {"missingValues": [""]})}
 

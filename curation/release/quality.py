@@ -253,7 +253,7 @@ def _rows(
 def score_facts(
     runs: Sequence[Run], cats: Sequence[Cat], reporter: Reporter
 ) -> tuple[ScoreRow, ...]:
-    """lms, ss and icat of each model run, on each split, of each kind and of both.
+    """The metrics of each model run, on each split, of each kind and of both.
 
     Runs that are outdated or not complete are left out. So is a split on which an ensemble was
     fitted, because its values there are too high.

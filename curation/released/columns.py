@@ -1,11 +1,12 @@
 """The columns of the tables of a release, from which every format and its metadata are written."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from curation.catsets.entries import GOLD_ORDER, LABEL_ORDER
 from curation.files import shipped
 from curation.formats.toml_files import read_toml
+from curation.kinds import GOLD_COLUMNS, ITEMS, KINDS
 
 Feature = Mapping[str, Any]
 Table = Literal["hub", "cats", "hidden", "sealed", "annotations", "terms"]
@@ -53,13 +54,23 @@ TYPES = {
     "label": Type(_LABEL, "cr:Int64", "integer", "whole number"),
 }
 _CONTENT = read_toml(shipped("data", "release", "columns.toml"), fix="see its first lines")
+_EACH_KIND = "KIND"
 TABLES: dict[str, str] = _CONTENT.pop("tables")
 """What a row of each table is."""
-_ALL = [
-    Column(name, **about | {"tables": tuple(about.get("tables", (table,)))})
-    for table, columns in _CONTENT.items()
-    for name, about in columns.items()
-]
+
+
+def _read_columns() -> Iterator[Column]:
+    for table, columns in _CONTENT.items():
+        for name, about in columns.items():
+            fields = about | {"tables": tuple(about.get("tables", (table,)))}
+            if name == _EACH_KIND:
+                for kind in KINDS:
+                    yield Column(kind, **fields | {"says": about["says"].replace(name, kind)})
+            else:
+                yield Column(name, **fields)
+
+
+_ALL = [*_read_columns()]
 COLUMNS = {table: tuple(c for c in _ALL if table in c.tables) for table in TABLES}
 """The columns of each table in their order; parts of a column come after it."""
 TELLING = frozenset(column.name for column in COLUMNS["cats"] if column.telling)
@@ -68,9 +79,22 @@ COMPARED = tuple(column.name for column in COLUMNS["cats"] if column.compared)
 """What two versions of a CAT may differ in, besides its split, tier, associations and ids."""
 
 
-def column_names(table: Table) -> list[str]:
+def list_columns(table: Table, kinds: Iterable[str] = KINDS) -> list[Column]:
+    """The columns of a table whose CATs are of these kinds: only roles that these have."""
+    there = [kind for kind in ITEMS.values() if kind.name in kinds]
+    own = {name for kind in there for name in kind.columns}
+    sizes = {kind.size for kind in there}
+    size = str(sizes.pop()) if len(sizes) == 1 else "-1"
+    return [
+        column._replace(shape=column.shape.replace("SIZE", size))
+        for column in COLUMNS[table]
+        if column.name in own or column.name not in GOLD_COLUMNS
+    ]
+
+
+def column_names(table: Table, kinds: Iterable[str] = KINDS) -> list[str]:
     """The names of a table's columns, without those that are parts of another."""
-    return [column.name for column in COLUMNS[table] if "." not in column.name]
+    return [column.name for column in list_columns(table, kinds) if "." not in column.name]
 
 
 def key_of(table: Table) -> str:
@@ -78,10 +102,10 @@ def key_of(table: Table) -> str:
     return next((column.name for column in COLUMNS[table] if column.unique), "")
 
 
-def features(table: Table) -> dict[str, Feature]:
-    """The columns of a table as features of datasets."""
+def features(table: Table, kinds: Iterable[str] = KINDS) -> dict[str, Feature]:
+    """The columns of a table, as of ``list_columns``, as features of datasets."""
     built: dict[str, Any] = {}
-    for column in COLUMNS[table]:
+    for column in list_columns(table, kinds):
         *above, last = column.name.split(".")
         parts = built
         for name in above:

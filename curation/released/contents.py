@@ -132,8 +132,7 @@ class PublishedTerm(NamedTuple):
 
     term: Term
     split: SplitName
-    intrasentence: int
-    intersentence: int
+    cats: Mapping[Kind, int]
 
 
 @dataclass(frozen=True)
@@ -159,8 +158,19 @@ class Contents:
     sealed: tuple[SealedCat, ...] = ()
 
     def part(self, split: SplitName, kind: Kind | None = None) -> list[PublishedCat]:
-        """The CATs of a split, of one kind or of both, in order."""
+        """The CATs of a split, of one kind or of all, in order."""
         return [cat for cat in self.cats if cat.split == split and kind in (None, cat.kind)]
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """The kinds of its CATs."""
+        there = {cat.kind for cat in self.cats}
+        return [kind for kind in KINDS if kind in there]
+
+    @property
+    def in_stereoset(self) -> bool:
+        """Whether StereoSet's format has its CATs."""
+        return all(ITEMS[kind].in_stereoset for kind in self.kinds)
 
     def labels(self) -> dict[str, list[tuple[str, Value]]]:
         """The (annotator, label) pairs that were counted, by the id of their association."""

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from curation.kinds import ITEMS, METRIC_NAMES
+
 Interval = tuple[float, float] | None
 
 
@@ -193,9 +195,10 @@ class PitfallCount(Part):
 
 
 class ScoreRow(Part):
-    """lms, ss and icat of a model or a baseline on one split, for one kind or "both".
+    """The metrics of a model or a baseline on one split, for one kind or "both".
 
-    ``rules`` is empty for a baseline. ``few`` says that there are too few terms for the interval.
+    A metric is None if it is not published, or if CATs of this kind do not have it. ``rules`` is
+    empty for a baseline. ``few`` says that there are too few terms for the interval.
     ``flags`` says what is wrong with the result, if anything is.
     """
 
@@ -205,11 +208,11 @@ class ScoreRow(Part):
     kind: str
     cats: int
     terms: int
-    lms: float | None
+    lms: float | None = None
     lms_ci: Interval = None
-    ss: float | None
+    ss: float | None = None
     ss_ci: Interval = None
-    icat: float | None
+    icat: float | None = None
     icat_ci: Interval = None
     few: bool = False
     flags: tuple[str, ...] = ()
@@ -376,6 +379,13 @@ class Facts(Part):
     def total(self) -> int:
         """How many CATs there are."""
         return sum(size.cats for size in self.sizes)
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics of its kinds of CATs, in the order of tables."""
+        kinds = {size.kind for size in self.sizes}
+        own = {name for kind in ITEMS.values() if kind.name in kinds for name in kind.metrics}
+        return [name for name in METRIC_NAMES if name in own]
 
     @property
     def imported(self) -> tuple[RoundFacts, ...]:

@@ -7,6 +7,7 @@ from math import ceil, floor, pi
 from typing import Any, TypeVar
 
 import orjson
+from pydantic import BaseModel
 
 from curation.checks.codes import PITFALLS
 from curation.records import Record, SplitName
@@ -306,9 +307,9 @@ def _rounded(row: P, digits: int) -> P:
 def gold_values(facts: Facts) -> dict[str, str]:
     """The values about hidden gold labels in the facts of a release: their names and values.
 
-    They are in this order: models, baselines, sentiment, rows of the trust report. lms alone is
-    none, because it treats stereotype and anti-stereotype alike (``budget``). A sealed release has
-    none: nobody can run a model on its texts.
+    They are in this order: models, baselines, sentiment, rows of the trust report. A metric that
+    treats stereotype and anti-stereotype alike is none (``budget``). A sealed release has none:
+    nobody can run a model on its texts.
     """
     if facts.hidden is None or facts.hidden.sealed:
         return {}
@@ -316,9 +317,9 @@ def gold_values(facts: Facts) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, rows in _by_name(facts):
         shown = [
-            f"{row.kind}: ss {row.ss} {row.ss_ci}, icat {row.icat} {row.icat_ci}"
+            f"{row.kind}: {value}"
             for row in rows
-            if row.split == split and row.ss is not None
+            if row.split == split and (value := telling_values(row))
         ]
         if shown:
             found[name] = "; ".join(shown)
@@ -329,6 +330,18 @@ def gold_values(facts: Facts) -> dict[str, str]:
             name = _trust_name(row)
             found[name] = found.get(name, "") + f"{row.status} {row.value} {row.ci} {row.p};"
     return found
+
+
+def telling_values(row: BaseModel) -> str:
+    """The metrics of a row of scores that tell of gold labels, with their intervals, in words."""
+    from curation.stats.metrics import METRICS
+
+    values = row.model_dump()
+    return ", ".join(
+        f"{name} {values[name]} {values[f'{name}_ci']}"
+        for name, metric in METRICS.items()
+        if metric.tells_gold and values[name] is not None
+    )
 
 
 def too_much(facts: Facts) -> list[str]:
@@ -363,21 +376,25 @@ def dev_cats(facts: Facts) -> int:
 
 
 def drop_values(facts: Facts, names: Collection[str]) -> Facts:
-    """The facts without values of these names, as in ``gold_values``; lms stays.
+    """The facts without values of these names, as in ``gold_values``.
 
-    Their names are listed in ``Hidden.left_out``.
+    Metrics that do not tell of gold labels stay. The names are listed in ``Hidden.left_out``.
     """
+    from curation.stats.metrics import METRICS
+
     if facts.hidden is None or not names:
         return facts
     split = facts.hidden.split
 
-    none = dict.fromkeys(("ss", "ss_ci", "icat", "icat_ci"))
+    telling = [name for name, metric in METRICS.items() if metric.tells_gold]
+    stays = tuple(f"{name} " for name in METRICS if name not in telling)
+    none = dict.fromkeys([*telling, *(f"{name}_ci" for name in telling)])
 
     def cut(row: ScoreRow) -> ScoreRow:
         return row.model_copy(update=none) if row.split == split else row
 
     def keeps(text: str) -> bool:
-        return not text.endswith(f", {split}") or text.startswith("lms ")
+        return not text.endswith(f", {split}") or text.startswith(stays)
 
     if trust := facts.trust:
         rows = [r for r in trust.rows if not _about_gold(r) or _trust_name(r) not in names]

@@ -1,6 +1,7 @@
 """What a small made-up release publishes: two domains, both kinds, both splits, odd texts."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -60,8 +61,8 @@ def contents(version: str = "1.0.0") -> public.Contents:
     for name, row in MADE["terms"].items():
         about = {key: value for key, value in row.items() if key != "split"}
         term = Term.model_validate({"id": name, "family": None, **about}, strict=False)
-        kinds = [cat.kind for cat in published if cat.target == term.text]
-        terms.append(public.PublishedTerm(term, row["split"], *map(kinds.count, KINDS)))
+        kinds = Counter(cat.kind for cat in published if cat.target == term.text)
+        terms.append(public.PublishedTerm(term, row["split"], kinds))
     votes = annotations(c for c in published if c.id != "c6")
     settings, without = FileSettings(language="en"), frozenset({"c6"})
     return public.Contents(version, published, votes, tuple(terms), settings, without)

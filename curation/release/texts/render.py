@@ -7,7 +7,7 @@ it. A whole number gets commas; any other number needs a filter, and None is an 
 
 import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from curation.files import CurationError, shipped
 from curation.formats.markdown import inline, paragraphs
+from curation.kinds import KINDS
 from curation.reasons import REASONS
 from curation.release.texts.questions import BY_KEY
 from curation.text.wording import amount, some
@@ -139,6 +140,15 @@ def code(text: str) -> str:
     return f"`{bare(text)}`"
 
 
+def in_words(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> in_words(["lms", "ss", "icat"]), in_words(["ss"])
+    ('lms, ss and icat', 'ss')
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
 def in_one_line(text: str) -> str:
     """A text of several lines, which a template made, as one line."""
     return " ".join(text.split())
@@ -177,13 +187,13 @@ def _environment(escape: Callable[[str], str]) -> Environment:
         lstrip_blocks=True,
         finalize=shown,
     )
-    made.globals |= {"questions": BY_KEY, "reasons": REASONS}
+    made.globals |= {"questions": BY_KEY, "reasons": REASONS, "all_kinds": KINDS}
     made.filters |= {"amount": amount, "some": some}
     made.filters |= {each.__name__: as_it_is(each) for each in _AS_THEY_ARE}
     made.filters["paragraphs"] = as_it_is(lambda text: "\n".join(paragraphs(text)))
     return made
 
 
-_AS_THEY_ARE = (number, percent, rate, share, short, money, bare, code, in_one_line)
+_AS_THEY_ARE = (number, percent, rate, share, short, money, bare, code, in_words, in_one_line)
 _MARKDOWN = _environment(inline)
 _PLAIN = _environment(lambda text: text.translate(_PROTECTED))
