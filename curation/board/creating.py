@@ -20,8 +20,9 @@ from curation.board.about import (
     checked,
     refused,
 )
+from curation.board.building import ranking_metric
 from curation.board.folder import CATS, FACTS, Board, keep_head, open_board, owner_folder
-from curation.board.log import Closed, Opened, Scored, chained
+from curation.board.log import Closed, Opened, Scored, chained, read_day
 from curation.campaign.manifest import file_names, write_folder
 from curation.campaign.store import Campaign
 from curation.campaign.versions import ANONYMOUS, REVEALED, BuiltVersion, History
@@ -34,17 +35,11 @@ from curation.released import facts as release
 from curation.released import numbers
 from curation.released.contents import SEALED, SUMS, flat_path
 from curation.stats.metrics import list_metrics, shared_metrics
-from curation.text.times import now
 
 CHECK, README = ".github/workflows/check.yml", "README.md"
 _WHEEL = re.compile(
     r"https://[\w.:-]+/([\w.~%+@!=:-]+/)*curation-[\w.+-]+\.whl#sha256=[0-9a-f]{64}", re.ASCII
 )
-
-
-def today() -> date:
-    """The day in UTC."""
-    return date.fromisoformat(now()[:10])
 
 
 def create(campaign: Campaign, root: Path, version: str, *, wheel: str = "", **given: Any) -> Board:
@@ -84,7 +79,7 @@ def create(campaign: Campaign, root: Path, version: str, *, wheel: str = "", **g
 def _settings(campaign: Campaign, facts: SetFacts, given: Mapping[str, Any]) -> BoardSettings:
     about = BuiltVersion(campaign.folder("release") / facts.version).facts
     usual = {"name": facts.dataset, "contact": about and about.statement.contact}
-    ends = {"rotates": today() + timedelta(183), "expires": today() + timedelta(731)}
+    ends = {"rotates": read_day() + timedelta(183), "expires": read_day() + timedelta(731)}
     own = {"id": secrets.token_hex(8), "profiles": ["default"], **usual, **ends, **given}
     settings = checked(own)
     if settings.rows is not None and not 0 < settings.rows <= (facts.rows or 0):
@@ -94,7 +89,7 @@ def _settings(campaign: Campaign, facts: SetFacts, given: Mapping[str, Any]) -> 
 
 
 def _check_days(settings: BoardSettings) -> None:
-    if not today() < settings.rotates <= settings.expires:
+    if not read_day() < settings.rotates <= settings.expires:
         raise refused("days", rotates=settings.rotates, expires=settings.expires)
 
 
@@ -168,7 +163,10 @@ def new_set(
         public |= {cat.texts for each in history.built for cat in each.cats}
     if known := sum(bool(numbers.same_names([gold]) & public) for gold in golds):
         raise refused("known", version=version, count=known)
-    name, kinds = SEALED if sealed else CATS, Counter(gold.kind for gold in golds)
+    kinds = Counter(gold.kind for gold in golds)
+    if not ranking_metric(kinds):
+        raise refused("no_ranking", version=version, kinds=" and ".join(kinds))
+    name = SEALED if sealed else CATS
     paths = [SEALED] if sealed else [flat_path(kind, "test") for kind in KINDS if kinds[kind]]
     data = b"".join(read_bytes(place.folder / path) for path in paths)
     about = SetFacts(
@@ -208,7 +206,7 @@ def _pinned(base: release.Baseline) -> Baseline:
 
 def _opened(facts: SetFacts) -> Opened:
     content = sha256(dump_json(facts.model_dump())).hexdigest()
-    return Opened(date=str(today()), version=facts.version, facts=content)
+    return Opened(date=str(read_day()), version=facts.version, facts=content)
 
 
 # --- rotate -------------------------------------------------------------------------------------
@@ -291,7 +289,7 @@ def _close(board: Board, campaign: Campaign, scores: Mapping[str, bytes]) -> Non
     _put(board, f"{version}/revealed", revealed)
     _put(board, f"{version}/scores", scores)
     proof = sha256(revealed[SUMS]).hexdigest()
-    board.append([Closed(date=str(today()), version=version, revealed=proof)])
+    board.append([Closed(date=str(read_day()), version=version, revealed=proof)])
 
 
 def _open(board: Board, facts: SetFacts, content: Mapping[str, bytes]) -> None:

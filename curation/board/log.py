@@ -17,10 +17,16 @@ from curation.campaign.settings import Hide, Version
 from curation.files import CurationError, dump_line, read_bytes
 from curation.kinds import Kind
 from curation.records import Cat, Record
+from curation.text.times import now
 
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Day = Annotated[str, AfterValidator(lambda day: str(date.fromisoformat(day)))]
 NONE = "0" * 64  # what the first line has in place of the sha256 of the line before
+
+
+def read_day() -> date:
+    """The day in UTC, which new lines have."""
+    return date.fromisoformat(now()[:10])
 
 
 class Figures(Record):

@@ -9,7 +9,7 @@ import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from curation.board.about import refused
 from curation.board.folder import Board, keep_head, owner_folder
-from curation.board.log import Compared, Rechecked, Scored, rows_of
+from curation.board.log import Compared, Rechecked, Scored, read_day, rows_of
 from curation.board.submission import SubmissionError, read_file, read_submission
 from curation.campaign.source import Source
 from curation.campaign.store import Campaign
@@ -106,7 +106,7 @@ def recheck(
         if made.rules != row.rules:  # the right scores under the name of another rule
             found = found.model_copy(update={"agrees": False})
         about = row.model_dump(include={"version", "file", "submission"}) | found.model_dump()
-        about |= {"date": str(today or datetime.now(UTC).date()), "revision": str(known)}
+        about |= {"date": str(today or read_day()), "revision": str(known)}
         with campaign.lock():
             keep_head(board, owner)
             board.append([Rechecked(**about)])

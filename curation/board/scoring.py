@@ -8,7 +8,7 @@ be run again: it writes the same lines, and nothing is lost or counted twice.
 import re
 import shlex
 from collections.abc import Iterable
-from datetime import UTC, date, datetime
+from datetime import date
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from curation.board.log import (
     Values,
     Waits,
     of_results,
+    read_day,
     rows_of,
     values,
 )
@@ -97,7 +98,7 @@ def score(
     owner = owner_folder(board, campaign)
     sweep(board.log.parent, below=False)
     keep_head(board, owner)
-    work = _Work(board, campaign, today or datetime.now(UTC).date(), reporter)
+    work = _Work(board, campaign, today or read_day(), reporter)
     names = (path.name for path in board.submissions.iterdir() if not path.name.startswith("."))
     there = sorted(name if name.isprintable() else ascii(name) for name in names)
     queue = dict.fromkeys([*work.known, *there])

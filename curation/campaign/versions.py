@@ -25,7 +25,7 @@ from curation.released.contents import (
     Version,
 )
 from curation.released.facts import Facts
-from curation.released.folder import stereoset_cats
+from curation.released.folder import read_published
 from curation.released.numbers import GivenOut
 from curation.released.versions import data_files, read_version
 from curation.text.wording import amount
@@ -196,8 +196,8 @@ class BuiltVersion:
 
     @cached_property
     def cats(self) -> list[PublishedCat]:
-        """Its CATs, as in ``dev.json`` and ``test.json``."""
-        return stereoset_cats(self.folder)
+        """Its CATs, as in ``dev.json`` and ``test.json``, or in ``cats/``."""
+        return read_published(self.folder)
 
     @cached_property
     def facts(self) -> Facts | None:

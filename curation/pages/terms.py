@@ -4,6 +4,7 @@ import hashlib
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,9 +168,8 @@ def _choices(cats: Sequence[Cat], runs: "Sequence[Run]") -> list[dict[str, str]]
     for number, run in enumerate(runs):
         meaningful, stereotype, _ = won(cats, run)
         for place, (both, side) in enumerate(zip(meaningful, stereotype, strict=True)):
-            missing = side != side  # the run lacks this CAT
-            sides[place][number] = "-" if missing else _likelier(side)
-            sensible[place][number] = "-" if missing else "u" if both < 2 else "m"
+            sides[place][number] = _likelier(side)
+            sensible[place][number] = "-" if isnan(both) else "u" if both < 2 else "m"
     return [
         {"likelier": "".join(own), "unrelated": "".join(other)}
         for own, other in zip(sides, sensible, strict=True)
@@ -177,5 +177,10 @@ def _choices(cats: Sequence[Cat], runs: "Sequence[Run]") -> list[dict[str, str]]
 
 
 def _likelier(side: float) -> str:
-    """What a run found likelier, from the share of the stereotype's comparison that it won."""
+    """What a run found likelier, from the share of the stereotype's comparison that it won.
+
+    It is NaN if the run lacks the CAT.
+    """
+    if isnan(side):
+        return "-"
     return "t" if side == 0.5 else "s" if side > 0.5 else "a"

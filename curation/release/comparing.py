@@ -12,7 +12,7 @@ import pandas as pd
 from curation.campaign.store import SETTINGS, Campaign, open_campaign
 from curation.campaign.versions import built_versions
 from curation.files import CurationError
-from curation.kinds import GOLDS, KINDS
+from curation.kinds import ITEMS, KINDS
 from curation.records import Cat, CatAssociation
 from curation.release.differences import Difference, difference
 from curation.released.contents import SPLITS, PublishedCat
@@ -22,7 +22,7 @@ from curation.scores.results import read_runs
 from curation.scores.run_folder import has_runs
 from curation.scores.runs import Run, by_ids, drop_outdated, outcomes_of
 from curation.stats.intervals import Floats
-from curation.stats.metrics import ALL, BOTH, metrics_in, over_terms, won_table
+from curation.stats.metrics import ALL, BOTH, SHARES, metrics_in, over_terms, won_table
 from curation.text.wording import some
 from curation.work.reporter import QUIET, Reporter
 
@@ -31,20 +31,25 @@ PARTS = ("relabelled", "changed", "added_removed", "moved")
 """The sorts of changes, in the order in which they are made."""
 
 
-Judge = Callable[[Sequence[str]], Floats]
-"""What a model won in each CAT: from the ids of associations, three per CAT in the order of GOLDS,
-an array of shape (3, CATs) as ``metrics.judge``. It is NaN for a CAT that the model lacks."""
+Judge = Callable[..., Floats]
+"""What a model won in each CAT of a ``kind``: from the ids of associations, those of a CAT in the
+order of its roles, an array as of ``metrics.judge``. It is NaN for a CAT that the model lacks."""
 
 
 class Stage(NamedTuple):
     """CATs on the way.
 
-    ``table`` has split, kind and term of each CAT; ``ids`` has its associations in the order of
-    ``GOLDS``, so three ids per CAT.
+    ``table`` has split, kind and term of each CAT; ``ids`` has the ids of its associations, in the
+    order of the roles of its kind.
     """
 
     table: pd.DataFrame
-    ids: list[str]
+    ids: list[list[str]]
+
+    @property
+    def associations(self) -> set[str]:
+        """The ids of all associations."""
+        return {id for of_cat in self.ids for id in of_cat}
 
 
 class Way(NamedTuple):
@@ -107,8 +112,10 @@ def _stage(cats: Sequence[PublishedCat], has_splits: bool) -> Stage:
     rows = [
         (cat.split if has_splits else ALL, cat.kind, f"{cat.domain}/{cat.target}") for cat in cats
     ]
-    by_gold = ({option.gold: option.id for option in cat.options} for cat in cats)
-    ids = [ids[gold] for ids in by_gold for gold in GOLDS]
+    ids = []
+    for cat in cats:
+        by_gold = {option.gold: option.id for option in cat.options}
+        ids.append([by_gold[role] for role in ITEMS[cat.kind].roles])
     return Stage(pd.DataFrame(rows, columns=["split", "kind", "term"]), ids)
 
 
@@ -166,7 +173,11 @@ def score_changes(stages: Sequence[Stage], judges: Sequence[Judge]) -> list[Scor
 
 def _judged(stage: Stage, judge: Judge) -> pd.DataFrame:
     """The comparisons won in each CAT that the model has."""
-    won = judge(stage.ids)
+    won = np.full((len(SHARES) + 1, len(stage.ids)), np.nan)
+    for kind in ITEMS.values():
+        places = np.flatnonzero(stage.table["kind"] == kind.name)
+        if len(places):
+            won[:, places] = judge([id for n in places for id in stage.ids[n]], kind=kind)
     has = ~np.isnan(won[-1])
     return won_table(stage.table[has], won[:, has])
 
@@ -313,8 +324,8 @@ def _of_scores(between: Way, run: Run) -> RunChange | None:
     known = _with_both_ids(run, between.same)
     (old,), _ = drop_outdated([known], between.before)
     (new,), _ = drop_outdated([known], between.after)
-    changed_ids = set(last.ids)
-    if old.scores.keys().isdisjoint(first.ids) and new.scores.keys().isdisjoint(last.ids):
+    changed_ids = last.associations
+    if old.scores.keys().isdisjoint(first.associations) and changed_ids.isdisjoint(new.scores):
         return None
     # Between the versions, CATs of both have the later texts, and others the earlier ones.
     mixed = {id: value for id, value in old.scores.items() if id not in changed_ids}
@@ -329,7 +340,7 @@ def _of_choice(between: Way, run: Run) -> RunChange | None:
     before, after = (by_ids(each, run.comparisons, variant=run.variant) for each in cats)
     if not (before or after):
         return None
-    changed_ids = set(between.stages[-1].ids)
+    changed_ids = between.stages[-1].associations
     mixed = {pair: ended for pair, ended in before.items() if changed_ids.isdisjoint(pair)}
     mixed |= {pair: ended for pair, ended in after.items() if changed_ids.issuperset(pair)}
     old = replace(run, comparisons=outcomes_of(between.before, before))

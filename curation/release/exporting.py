@@ -110,6 +110,7 @@ def export(
     if not cats:
         fix = "give another --split, or leave it out"
         raise CurationError(f"there is no CAT in the split «{split}»", fix)
+    harness_files.refuse_kinds(format, dict.fromkeys(cat.kind for cat in cats))
     if format == "bias-bench":
         misread = harness_files.misread_by_bias_bench(cats, labels)
     else:

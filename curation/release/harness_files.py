@@ -4,12 +4,12 @@ import re
 import string
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Template
 from typing import Literal, NamedTuple
 
-from curation.files import read_text, shipped
+from curation.files import CurationError, read_text, shipped
 from curation.formats.toml_files import read_toml
 from curation.kinds import ITEMS, KINDS, Kind
 from curation.records import Cat, SplitName
@@ -126,6 +126,21 @@ def _why(filler: str, word: str) -> str:
     if word == filler.split(" ")[0].translate(_DROPPED):
         return "filler_cut"
     return "filler_misread"
+
+
+def refuse_kinds(harness: str, kinds: Iterable[Kind]) -> None:
+    """Refuse kinds of CATs that a harness cannot have.
+
+    Raises:
+        CurationError: StereoSet's format does not have a kind, so no harness here has it.
+    """
+    lacking = [kind for kind in kinds if not ITEMS[kind].in_stereoset]
+    if lacking:
+        raise CurationError(
+            f"{harness} needs a stereotype, an anti-stereotype and an unrelated association, and "
+            f"CATs of the kind {' or '.join(lacking)} do not have all three",
+            "use CATs of another kind",
+        )
 
 
 FOLDER = "lm-eval"

@@ -134,6 +134,7 @@ def _build(campaign: Campaign, out: Out, *, anonymous: bool = False) -> dict[str
     """Write the published folder, or the one for anonymous review."""
     from curation.release import build, differences, quality
     from curation.release.anonymous import anonymize, doubts, refusal, scan
+    from curation.release.harness_files import refuse_kinds
 
     history = History(campaign)
     # Read all but runs, which take much memory.
@@ -176,6 +177,10 @@ def _build(campaign: Campaign, out: Out, *, anonymous: bool = False) -> dict[str
     if anonymous:
         facts = anonymize(facts, secrets)
     # Write.
+    try:
+        refuse_kinds("StereoSet's format", contents.kinds)
+    except CurationError as error:
+        out.warn(f"the release has no dev.json, test.json and tasks for lm-eval: {error.what}")
     with out.stages() as tell:
         errata_lines = differences.errata_text(since[1]).encode() if since else b""
         staged = out.new_folder(versions.version_name(campaign, anonymous=anonymous))

@@ -480,8 +480,7 @@ def _ours(release: Release, name: str) -> bool:
     if len(parts) != 2:
         return False
     if parts[0] == "cats" and name.endswith(".jsonl"):
-        lines = read_json_lines(read_text(path), path)
-        return _add(release, "JSON Lines", [from_row(row, f"{name} line {n}") for n, row in lines])
+        return _add(release, "JSON Lines", _read_flat(path, name))
     if parts[0] not in CONFIGS or not name.endswith(".parquet"):
         return False
     if parts[0] == "annotations":
@@ -516,10 +515,11 @@ def _stereoset(path: Path) -> tuple[list[PublishedCat], Any]:
     return cats, about
 
 
-def stereoset_cats(folder: Path, splits: Iterable[SplitName] = SPLITS) -> list[PublishedCat]:
-    """The CATs of a release's files in StereoSet's format, unchecked.
+def read_published(folder: Path, splits: Iterable[SplitName] = SPLITS) -> list[PublishedCat]:
+    """The CATs of a release's files in StereoSet's format, or of its flat files, unchecked.
 
-    They have no labels and no ``where``, which take much memory.
+    Some kinds of CATs are in flat files only, where associations have no ids. CATs have no labels
+    and no ``where``, which take much memory.
 
     Args:
         folder: the folder of a release. A file that is missing or has no CATs is left out.
@@ -535,10 +535,20 @@ def stereoset_cats(folder: Path, splits: Iterable[SplitName] = SPLITS) -> list[P
         except CurationError as error:
             if _OTHER not in error.what:
                 raise
+    if not any((folder / name).is_file() for name in STEREOSET):
+        for path in sorted(folder.glob("cats/*.jsonl")):
+            if split_of(path) in splits:
+                cats += _read_flat(path)
     return [
         cat._replace(where="", options=tuple(option._replace(labels=()) for option in cat.options))
         for cat in cats
     ]
+
+
+def _read_flat(path: Path, name: str = "") -> list[PublishedCat]:
+    """The CATs of a file in ``cats/``; their ``where`` begins with a name."""
+    lines = read_json_lines(read_text(path), path)
+    return [from_row(row, f"{name} line {number}") for number, row in lines]
 
 
 def _drained(part: Part) -> Iterator[Row]:
