@@ -21,6 +21,7 @@ from support import web
 from support.prolific import FAULTS, STUDY, Played, entry, wait_for
 from support.servers import Fault, running
 from support.web import Site, Someone, plan, put
+from support.web_tab import Tab
 
 ROUND = "validation-1"
 
@@ -502,6 +503,37 @@ def test_who_stops_early_has_no_code_until_the_tasks_are_done(site: Site, played
     put(site.store, plan("validation", prolific=True, common_link=False), 4, 2)
     # More tasks than before: the code stays.
     assert code(site, "finished") in who.get(f"/r/{ROUND}/done").text
+
+
+def test_in_a_browser_people_are_led_back_with_their_code_or_told_that_it_has_ended(
+    browser: Any, site: Site, played: Played
+) -> None:
+    token, claims = opened(site, asked=2), [played.reserve(n) for n in (1, 2)]
+    finishing, returning = tabs = [Tab(browser, site) for _ in claims]
+    for tab, claim in zip(tabs, claims, strict=True):
+        tab.go(entry(token, claim))
+        tab.page.check("#agree")
+        tab.press()
+        tab.press()
+    played.becomes("RETURNED", claims[1])
+    refresh(site, played)
+
+    def label(tab: Tab) -> None:
+        for n in (1, 2, 3):
+            tab.page.check(f"[name=label_{n}][value=stereotype]")
+        tab.send()
+
+    label(returning)  # the task that was on their screen
+    assert returning.text("h1") == "Your submission has ended"
+    for _ in range(3):
+        label(finishing)
+    own = code(site, "finished")
+    assert finishing.text(".code") == own
+    assert claims[0].id not in finishing.page.url
+    back = finishing.page.get_attribute("main a.main", "href")
+    assert back == f"https://app.prolific.com/submissions/complete?cc={own}"
+    for tab in tabs:
+        tab.close()
 
 
 # --- statuses in any order ----------------------------------------------------------------------
