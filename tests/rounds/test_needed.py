@@ -148,19 +148,6 @@ def asked(
     raise AssertionError("it does not end")
 
 
-@pytest.mark.parametrize(("needed", "of"), RULES)
-def test_all_label_sequences_of_one_association(needed: int, of: int) -> None:
-    others: list[Sequence[Value]] = [(A,) * of, (U,) * of]
-    saved = 0
-    for labels in product(VALUES, repeat=of):
-        answers, early = asked([labels, *others], needed, of)
-        assert early.reason != "too_few_labels"
-        whole = decide([votes_of(x) for x in (labels, *others)], needed=needed, of=of)
-        assert early.kept == whole.kept
-        saved += of - answers
-    assert saved > 0
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(("needed", "of"), RULES)
 def test_every_way_that_whole_answers_can_take(needed: int, of: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 from curation.files import shipped
 from curation.records import Answer, Dealing
 from support.commands import set_to
-from support.desk import Desk, Row, label_row, read_csv, told, write_csv
+from support.desk import Desk, Row, label_row, read_csv, write_csv
 
 pytestmark = pytest.mark.long
 PEOPLE = [f"val-{n}" for n in range(5)]
@@ -239,19 +239,3 @@ def test_what_somebody_leaves_behind_is_asked_for(
         ledger = (desk.rounds / "v" / "dealt.jsonl").read_text("utf-8")
         (standing,) = (desk.rounds / "standing.jsonl").read_text("utf-8").splitlines()
         assert json.loads(standing)["person"] not in ledger
-
-
-def test_an_export_killed_at_any_moment_and_repeated(
-    desk: Held, content: Any, tmp_path: Path
-) -> None:
-    def made(desk: Held) -> tuple[Any, Any]:
-        files = {path.name: path.read_bytes() for path in (desk.root / "tasks").iterdir()}
-        return files, told(content, desk.root)
-
-    command = ("rounds", "export", "v", "--people", desk.listed(*PEOPLE))
-    done, killed = desk.killed(command, tmp_path, lambda writes: writes[1 :: len(writes) // 7])
-    assert len(made(done)[0]) == 7  # five tables, who gets which, and the instructions
-    for own in killed:
-        again = own.run(*command)
-        assert again.code == 0 or "waits for no answer that is not out" in again.err, again.err
-        assert made(own) == made(done), own.root

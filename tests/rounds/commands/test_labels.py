@@ -1,98 +1,17 @@
 """Commands: only the labels that are needed, and who gets which task."""
 
-import json
-import random
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from curation.files import read_json
-from curation.records import Decision, Label, Task
-from support.commands import set_to
-from support.desk import GOLD, MEANT, Desk, Row, at, item_row, label_row
+from curation.records import Decision
+from support.desk import MEANT, Desk, at, item_row, label_row
 
 pytestmark = pytest.mark.long
 
 # --- only the labels that are needed ------------------------------------------------------------
-
-
-def stream(seed: int, task: Row, golds: dict[str, str]) -> Iterator[Row]:
-    """Endless answers to tasks: right, wrong, too fast, or incomplete."""
-    draw, texts = random.Random(f"{seed}/{task['context']}"), [task[f"text_{n}"] for n in (1, 2, 3)]
-    hard = draw.choice((0.0, 0.25, 0.6))
-    for n in range(99):
-        row = label_row(task, f"s-{n}", golds, n)
-        for text in sorted(texts):  # by text: the order of a task is the campaign's own
-            if draw.random() < hard:
-                place = texts.index(text) + 1
-                row[f"label_{place}"] = draw.choice([*GOLD.values(), "related"])
-        trouble = draw.random()
-        if trouble < 0.1:
-            row["seconds"] = 1
-        elif trouble < 0.15:
-            row["label_2"] = draw.choice(["", "dunno"])
-        elif trouble < 0.2:
-            row |= {"label_1": "", "label_2": "", "label_3": ""}
-        yield row
-
-
-def collect(desk: Desk, seed: int, of: int) -> Counter[str]:
-    """Answer and top up until nothing is missing. Returns how many labels each item got."""
-    golds, streams = desk.golds(), dict[str, Iterator[Row]]()
-    tasks = {t.id: t for t in desk.records("v/tasks.jsonl", Task)}
-    for _ in range(40):
-        rows = []
-        for row in desk.export("v"):
-            answers = streams.setdefault(row["task_id"], stream(seed, row, golds))
-            rows += [next(answers) for _ in range(int(row["answers_needed"]))]
-        desk.bring("v", rows)
-        said = desk.say("rounds", "top-up", "v")
-        asked = json.loads((desk.rounds / "v" / "asked.json").read_text("utf-8"))
-        codes: dict[str, Counter[Any]] = defaultdict(Counter)
-        for line in (desk.rounds / "v" / "answers.jsonl").read_text("utf-8").splitlines():
-            answer = json.loads(line)
-            codes[answer["task"]][answer["code"]] += 1
-        labels = Counter(label.association for label in desk.records("v/labels.jsonl", Label))
-        for id, n in asked.items():
-            taken = codes[id][None]
-            halves = taken - min(labels[shown.association] for shown in tasks[id].shown)
-            assert n <= of + codes[id].total() - taken + halves, (id, n, codes[id])
-        assert desk.status("v")["missing"] == said["to_export"]
-        if not said["to_export"]:
-            assert "waits for no answer" in desk.refused("rounds", "export", "v")
-            break
-    else:
-        raise AssertionError("it never ends")
-    assert desk.status("v")["remaining"] == 0
-    return Counter(label.item for label in desk.records("v/labels.jsonl", Label))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_needed_labels_keep_what_all_labels_keep(forked: Any, tmp_path: Path, seed: int) -> None:
-    desk = Desk.make(forked, tmp_path / "c", items=3, sample=0.2, labels="all")
-    desk.open("intrasentence", "w")
-    desk.written("w", ["ann", "ben", "cho", "dan"])
-    kept, given = {}, dict[str, Counter[str]]()
-    for labels in ("all", "needed"):
-        own = desk.copy(tmp_path / labels)
-        set_to(own.root, 'labels = "all"', f'labels = "{labels}"')
-        own.open("validation", "v")
-        given[labels] = collect(own, seed, 5)
-        own.say("decisions", "agreement")
-        decisions = own.records("../3-decisions/decisions.jsonl", Decision)
-        kept[labels] = {d.item for d in decisions if d.kept}
-        assert "too_few_labels" not in {d.reason for d in decisions}
-        full = [task.item for task in own.records("v/tasks.jsonl", Task) if task.full]
-        assert len(full) == (21 if labels == "all" else 4)
-        items = read_json(own.root / "3-decisions" / "agreement.json")["items"]
-        assert (items["in"], items["stopped_early"]) == (21, 21 - len(full))
-        assert min(given[labels][item] for item in full) >= 15
-    assert kept["needed"] == kept["all"]
-    assert 3 <= len(kept["all"]) < 21
-    assert sum(given["needed"].values()) < sum(given["all"].values())
 
 
 def test_what_a_writer_changed_is_asked_for_again(forked: Any, tmp_path: Path) -> None:

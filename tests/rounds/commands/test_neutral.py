@@ -1,18 +1,13 @@
 """Neutral rounds: on tables and on our own pages, and the report on how people read them."""
 
-import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from curation.records import Item, Task
-from curation.rounds.platforms.web.rounds import WebTask
-from curation.rounds.platforms.web.store import Person, Store
 from support.commands import set_to
 from support.desk import GOLD, Desk, Row, at, label_row, word
-from support.pages import join, labelled, work, written
 
 CRAFTS = ("baker", "potter", "fiddler")
 S, A, U = GOLD.values()
@@ -42,11 +37,11 @@ def neutral_rows(desk: Desk, *people: str) -> list[Row]:
     ]
 
 
-def read_rows(desk: Desk) -> list[Row]:
+def read_rows(desk: Desk, read: dict[str, tuple[str, ...]]) -> list[Row]:
     """What five people say of each neutral association, and rightly of those beside it."""
     golds, rows = desk.golds(), []
     for n, task in enumerate(desk.export("nv")):
-        for who, label in zip(PEOPLE, READ[task["target"]], strict=True):
+        for who, label in zip(PEOPLE, read[task["target"]], strict=True):
             said = {text: label if gold == "None" else gold for text, gold in golds.items()}
             rows.append(label_row(task, who, said, n))
     return rows
@@ -82,7 +77,7 @@ def test_a_whole_round_on_tables(desk: Desk) -> None:
 
     opened = desk.open("validation", "nv", "--of", "n")
     assert (opened["tasks"], opened["answers_asked"]) == (3, 15)
-    assert desk.bring("nv", read_rows(desk))["new"] == 15
+    assert desk.bring("nv", read_rows(desk, READ))["new"] == 15
     status = desk.status("nv")
     assert (status["remaining"], status["decided"], status["labels_per_item"]) == (0, 3, None)
     told = desk.say("rounds", "quality", "nv")
@@ -161,6 +156,19 @@ def people_go(desk: Desk) -> None:
         assert words not in path.read_text(), path
 
 
+def test_associations_that_are_read_as_unrelated_lean_to_no_side(desk: Desk) -> None:
+    desk.open("neutral", "n")
+    desk.bring("n", neutral_rows(desk, "cat"))
+    desk.say("rounds", "close", "n")
+    desk.open("validation", "nv", "--of", "n")
+    desk.bring("nv", read_rows(desk, dict.fromkeys(CRAFTS, (U,) * 5)))
+    every = desk.say("decisions", "neutral")["readings"][0]
+    assert every["shares"] == pytest.approx({S: 0, A: 0, U: 100})
+    assert (every["labels"], every["several"], every["leaning"]) == (15, 0, None)
+    desk.say("rounds", "withdraw", "--yes", "cat", "--erase")
+    assert "there are no neutral associations yet" in desk.refused("decisions", "neutral")
+
+
 def test_bad_answers_are_refused_with_their_reasons(desk: Desk) -> None:
     unknown = desk.refused("rounds", "open", "neutral", "--of", "x", "--platform", "files")
     assert "round 'x' has no items" in unknown
@@ -198,42 +206,3 @@ def test_a_correction_of_the_item_makes_its_neutral_association_void(desk: Desk)
     assert len(desk.records("n/items.jsonl", Item)) == 1
     assert desk.status("n")["refused_by_reason"] == {"text_changed": 1}
     assert desk.status("n")["void"] == 1
-
-
-@pytest.mark.long
-def test_a_whole_round_on_our_own_pages(forked: Any, tmp_path: Path) -> None:
-    desk = Desk.make(forked, tmp_path / "c", CRAFTS, items=1, accept_times=("w",))
-    desk.say("rounds", "open", "intrasentence", "--name", "w")
-    with closing(Store(desk.rounds / "web.sqlite")) as store:
-        (ann,) = join(store, desk, "w", "ann")
-        assert work(store, "w", ann, written) == 3
-        desk.say("rounds", "pull", "w")
-        assert desk.say("rounds", "open", "neutral", "--name", "n")["address"]
-        store.admit(ann.id, "n")
-        store.consent(ann.id, "n", at=time.time())
-        (cat,) = join(store, desk, "n", "cat")
-
-        def fill(task: WebTask, person: Person) -> dict[str, Any]:
-            return {"neutral": word(task.id)}
-
-        assert work(store, "n", ann, fill) == 0  # these are her own items
-        assert work(store, "n", cat, fill) == 3
-        desk.say("rounds", "pull", "n")
-        desk.say("rounds", "close", "n")
-        opened = desk.say("rounds", "open", "validation", "--name", "nv", "--of", "n")
-        assert (opened["tasks"], opened["answers_asked"]) == (3, 15)
-        golds = {text: U if gold == "None" else gold for text, gold in desk.golds().items()}
-        for person in (ann, cat):  # their words are in all tasks
-            store.admit(person.id, "nv")
-            store.consent(person.id, "nv", at=time.time())
-            assert work(store, "nv", person, labelled(golds)) == 0
-        for person in join(store, desk, "nv", *PEOPLE):
-            assert work(store, "nv", person, labelled(golds)) == 3
-        desk.say("rounds", "pull", "nv")
-        every = desk.say("decisions", "neutral")["readings"][0]
-        assert every["shares"] == pytest.approx({S: 0, A: 0, U: 100})
-        assert (every["labels"], every["several"], every["leaning"]) == (15, 0, None)
-        desk.say("rounds", "withdraw", "--yes", "cat", "--erase")
-        assert "there are no neutral associations yet" in desk.refused("decisions", "neutral")
-        tasks = "SELECT data FROM tasks WHERE round = 'nv'"
-        assert not [row for row in store.rows(tasks) if b"text_1" in row[0]]

@@ -18,15 +18,10 @@ from curation.rounds import running
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.interface import Published
 from support.commands import set_to
-from support.desk import Desk, told
+from support.desk import Desk
 
 pytestmark = pytest.mark.long
 FILES = ("--platform", "files")
-COMMANDS = {
-    "writing": ("intrasentence", "--name", "w2", "--domain", "profession", "--term", "baker"),
-    "writing without a name": ("intrasentence", "--term", "potter", "--term", "baker"),
-    "validation": ("validation", "--name", "v", "--of", "w", "--term", "baker"),
-}
 
 
 @pytest.fixture(scope="module")
@@ -78,22 +73,6 @@ def test_the_links_for_annotators_are_printed_whole(
     assert desk.does("rounds", "links", "w2").out.splitlines() == lines
     made = {"round": "w2", "address": address, "sign_up": f"{sign_up}-new"}
     assert desk.say("rounds", "links", "w2", "--reset") == [made]
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_an_opening_with_options_killed_and_repeated(
-    desk: Desk, content: Any, tmp_path: Path, name: str
-) -> None:
-    command = ("rounds", "open", *COMMANDS[name], *FILES)
-    done, killed = desk.killed(command, tmp_path, lambda writes: writes[: 0 : -(len(writes) // 6)])
-    states = set()
-    for own in killed:
-        (plan,) = [p for p in own.rounds.glob("*/round.json") if p.parent.name != "w"] or [None]
-        states.add(read_round(plan).state if plan else "nothing")
-        again = own.run(*command)
-        assert again.code == 0, again.err
-        assert told(content, own.root) == told(content, done.root), own.root
-    assert {"nothing", "planned"} <= states
 
 
 def test_an_opening_killed_after_people_could_answer_keeps_its_time(

@@ -18,7 +18,6 @@ from curation.rounds import quality as quality_step
 from curation.rounds.answers.people import pseudonyms, read_key
 from curation.rounds.importing import import_answers
 from curation.rounds.quality import (
-    Quality,
     about_marked,
     about_removed,
     read_groups,
@@ -88,15 +87,6 @@ def test_a_round_without_answers(forked: Any, root: Path) -> None:
     ran = forked("rounds", "quality", "nope", "-c", root)
     assert (ran.code, ran.out) == (1, "")
     assert f"round 'nope' has no answers\nfix:   rounds with answers: {name}" in ran.err
-
-
-def test_a_round_whose_answers_are_all_refused(
-    forked: Any, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nobody = Quality([], 0, 5)
-    monkeypatch.setattr("curation.rounds.quality.read_quality", lambda *_: nobody)
-    ran = forked("rounds", "quality", "-c", root)
-    assert (ran.code, ran.out) == (0, "no answer counts yet\n")
 
 
 def test_the_line_of_the_status(root: Path) -> None:

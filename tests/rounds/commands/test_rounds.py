@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from curation.campaign.private import PRIVATE
+from curation.files import read_json
 from curation.records import Decision, Item, Label, Task
 from support.desk import (
     Desk,
@@ -126,6 +127,8 @@ def test_the_whole_way_says_what_it_should(stages: dict[str, Stage]) -> None:
     tasks = {t.item: t for t in after.records("v/tasks.jsonl", Task)}
     assert len(items) == len(tasks) == 9  # five terms of two items; one had no gap
     assert sum(t.full for t in tasks.values()) == 2
+    said = read_json(stages["run"].after.root / "3-decisions" / "agreement.json")["items"]
+    assert (said["in"], said["stopped_early"]) == (9, 7)
     labels = after.records("v/labels.jsonl", Label)
     assert all(
         d.kept for d in stages["run"].after.records("../3-decisions/decisions.jsonl", Decision)

@@ -73,24 +73,3 @@ def test_submissions_are_approved_and_paid_by_our_own_records(desk: Desk, played
     )
     assert (made["people"], made["amount"], made["left"]) == (3, "0.40", {"under_way": 1})
     assert desk.say("rounds", "approve", "r", "--bonus")["file"] is None
-
-
-def test_without_a_token_nothing_is_sent(
-    desk: Desk, played: Played, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("PROLIFIC_TOKEN")
-    one = played.reserve(1)
-    with closing(Store(desk.rounds / "web.sqlite")) as store:
-        name, at = pseudonyms(desk), time.time()
-        person = arrivals.enter(store, "r", one, ("unchecked", ""), pseudonym_of=name, at=at)
-        store.consent(person.id, "r", at=at)
-        assert work(store, "r", person, reviewed, 3) == 3
-        arrivals.end(store, person.id, "r", "finished", at=at)
-    asked = len(played.asked)
-    made = desk.say("rounds", "approve", "r", "--yes")
-    file = desk.rounds / "approve-r.csv"
-    assert made["file"] == str(file)
-    assert file.read_text("utf-8") == f"submission,participant\n{one.id},{one.participant}\n"
-    assert len(played.asked) == asked
-    assert desk.say("rounds", "approve", "r", "--bonus")["amount"] == "0.10"
-    assert desk.does("rounds", "close", "r").err.count("PROLIFIC_TOKEN is not set") == 1

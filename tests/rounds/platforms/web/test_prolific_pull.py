@@ -269,6 +269,8 @@ def test_without_a_token_answers_count_and_the_owner_is_warned(
     monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
     assert pull(desk) == (0, 3)
     assert refused(desk) == {"superseded": 3, "forged": 3}
+    monkeypatch.delenv("PROLIFIC_TOKEN")
+    assert desk.does("rounds", "close", "r").err.count("PROLIFIC_TOKEN is not set") == 1
 
 
 @pytest.mark.parametrize(
