@@ -6,7 +6,6 @@ files (``expected.toml``), or is computed a second time, slowly and from the fil
 
 import json
 from collections import Counter
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from curation.files import read_json, read_records
 from curation.records import Cat
 from curation.text.item_form import options, read_blank
 from curation.text.words import NotCheckedError, words
-from support.desk import read_csv
 from support.team import LATER, Team, read_jsonl
 
 pytestmark = pytest.mark.long
@@ -163,38 +161,6 @@ def test_items_are_kept_and_lost_as_the_labels_say(team_of: Team) -> None:
         assert not kept or min(times for _, times in most) == tiers[item]
 
 
-def test_agreement_of_a_domain(team_of: Team) -> None:
-    domain = team_of.expected["divided"]
-    report = team_of.say("decisions", "agreement", "--by", "domain")
-    (alpha,) = (
-        row["value"] for row in report["measures"]
-        if (row["by"], row["group"], row["scope"]) == ("domain", domain, "kept")
-        and (row["classes"], row["measure"]) == ("all", "alpha")
-    )  # fmt: skip
-    # Four items, 60 labels. Three associations are divided: 4 to 1 (8 of 20 ordered pairs differ)
-    # and twice 3 to 2 (12 of 20). Observed: (8/4 + 12/4 + 12/4) / 60 = 8/60. The labels are 19, 20
-    # and 21 of a kind. Expected: (60² - 19² - 20² - 21²) / (60 · 59) = 2398/3540.
-    assert alpha == pytest.approx(1 - (8 / 60) / (2398 / 3540))
-    assert alpha == pytest.approx(slow_alpha(team_of, team_of.expected["terms"][domain]))
-
-
-def slow_alpha(team: Team, targets: list[str]) -> float:
-    """Krippendorff's alpha over the associations of targets, pair by pair."""
-    lost = by_item(team.expected["lost"])
-    units = [
-        list(counts.elements())
-        for row in team.people("labels")
-        if row["target"] in targets and (row["target"], row["kind"]) not in lost
-        for counts in votes(row)
-    ]
-    pooled = [label for unit in units for label in unit]
-    observed = sum(
-        sum(a != b for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in units
-    )
-    differ = sum(a != b for a, b in permutations(pooled, 2))
-    return 1 - (observed / len(pooled)) / (differ / (len(pooled) * (len(pooled) - 1)))
-
-
 def test_terms_are_split_by_a_quarter_of_each_domain(team_of: Team) -> None:
     sides: dict[str, set[str]] = {"dev": set(), "test": set()}
     for cat in cats_of(team_of):
@@ -293,24 +259,6 @@ def test_keywords_are_words_of_the_language(team_of: Team) -> None:
 
 
 # --- the release --------------------------------------------------------------------------------
-
-
-def test_a_release_reads_back_as_it_was_built(team_of: Team) -> None:
-    back = {}
-    for side in ("dev", "test"):
-        data = read_json(team_of.release / f"{side}.json")["data"]
-        for kind, rows in data.items():
-            for row in rows:
-                golds = {s["gold_label"]: s["sentence"] for s in row["sentences"]}
-                back[row["id"]] = (side, kind, row["target"], row["context"], golds)
-    assert back == {
-        cat.id: (cat.split, cat.kind, cat.target, cat.context,
-                 {a.gold: a.sentence for a in cat.associations})
-        for cat in cats_of(team_of)
-    }  # fmt: skip
-    rows = read_csv(team_of.release / "annotations.csv")
-    assert len(rows) == 13 * 15
-    assert {row["counted"] for row in rows} == {"True"}
 
 
 def test_a_release_says_what_is_not_known_in_its_language(team_of: Team) -> None:

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from curation.files import shipped
 from curation.formats import table_words
-from curation.kinds import GOLDS, ROUND_KINDS, ROUNDS, RoundKindName
+from curation.kinds import ACTIONS, GOLDS, KINDS, ROUND_KINDS, ROUNDS, RoundKindName
+from curation.models.chat import read_prompts
 from curation.records import FLAGS, Shown, Task
 from curation.rounds.platforms import pages
+from curation.rounds.platforms.texts import skeleton
 from support.expected import fails
 
 SHIPPED = shipped("annotation_configs", "text")
@@ -421,3 +423,181 @@ def test_table_texts_are_in_the_campaigns_language_and_can_be_changed(tmp_path: 
             "id",
             pages.read_own("id", own(tmp_path, toml(marked()) + '\n[heading]\nanotator = "x"\n')),
         )
+
+
+# --- training sets
+
+TRAINED = sorted(path.stem for path in shipped("data", "training").glob("*.csv"))
+HEAD = ",".join(pages.COLUMNS)
+LINE = ",baker,The baker is BLANK.,The baker is early.,stereotype,Many believe it."
+NOWHERE = Path("nowhere.csv")
+
+
+def training(folder: Path, *lines: str, head: str = HEAD) -> Path:
+    path = folder / "training.csv"
+    path.write_text("\n".join([head, *lines]), "utf-8")
+    return path
+
+
+def test_training_in_english_and_indonesian_is_shipped() -> None:
+    assert TRAINED == ["en", "id"]
+    assert pages.read_training(NOWHERE, "ja", "validation") == ()
+    assert pages.read_training(NOWHERE, "en-GB", "review") == pages.read_training(
+        NOWHERE, "en", "review"
+    )
+
+
+@pytest.mark.parametrize("language", TRAINED)
+def test_a_shipped_set_has_every_answer_and_a_reason_each(language: str) -> None:
+    sentences = pages.read_training(NOWHERE, language, "validation")
+    assert 8 <= len(sentences) <= 10
+    assert len({each.target for each in sentences}) == 3
+    assert {each.label for each in sentences} == set(GOLDS)
+    assert len({each.text for each in sentences}) == len(sentences)
+    assert all(len(each.why) > 20 for each in sentences)
+    assert any("BLANK" in each.context for each in sentences)
+    for kind in (*KINDS, "neutral"):
+        written = pages.read_training(NOWHERE, language, kind)
+        assert len(written) >= 4
+        assert {each.label for each in written} == {"good", "bad"}
+        assert all(len(each.why) > 20 for each in written)
+        if kind in KINDS:
+            gaps = {"BLANK" in each.context for each in written}
+            assert gaps == {kind == "intrasentence"}
+    terms = pages.read_training(NOWHERE, language, "review")
+    assert len(terms) == 4
+    assert {each.label for each in terms} == set(ACTIONS)
+    assert not {each.text for each in terms} & {each.target for each in sentences}
+
+
+def test_a_campaigns_own_set_replaces_the_shipped_one(tmp_path: Path) -> None:
+    path = training(
+        tmp_path,
+        LINE,
+        ",baker,He came in.,  He   sang. , Antistereotip ,Few believe it.",
+        "validation,baker,He came in.,Rain fell.,meaningless,Of something else.",
+        "review,,,baker,simpan,Known.",
+        "intersentence,baker,He came in.,He sang. | He wept. | Rain fell.,Good,So it should be.",
+    )
+    expected = pages.TrainingExample(
+        *("", "baker", "He came in.", "He sang.", "anti-stereotype", "Few believe it.")
+    )
+    every = {kind: pages.read_training(path, "en", kind) for kind in ROUND_KINDS}
+    assert [len(every[kind]) for kind in ROUND_KINDS] == [1, 0, 1, 3, 0]
+    assert every["validation"][1] == expected
+    assert every["intersentence"][0].label == "good"
+    assert every["validation"][2].label == "unrelated"
+    assert every["review"][0].label == "keep"
+
+
+@pytest.mark.parametrize(
+    ("line", "says", "fixes"),
+    [
+        ("reviews,,,baker,keep,Known.", "line 2: no kind of round 'reviews'", "use review"),
+        (",baker,It rains.,He sang.,,", "line 2: label, why: empty", "fill it in"),
+        (",,It rains.,He sang.,stereotype,So.", "line 2: target: empty", "fill it in"),
+        ("review,,,,keep,Known.", "line 2: text: empty", "fill it in"),
+        (",baker,It rains.,He sang.,related,So.", "'related' is not the answer", "stereotype"),
+        (",baker,It rains.,He sang.,keep,So.", "line 2: 'keep' is not the answer", "unrelated"),
+        ("review,,,baker,unrelated,So.", "line 2: 'unrelated' is not the", "keep, merge, drop"),
+        (",baker,He is BLANK.,She is old.,stereotype,So.", "not the context with", "repeat the"),
+        (",baker,It rains.,He sang.,stereotype,So, it is.", "line 2: more cells", "quotation"),
+        ("neutral,baker,It rains.,He sang.,stereotype,So.", "'stereotype' is not", "good, bad"),
+        (
+            "intrasentence,baker,He is BLANK.,shy | loud,good,So.",
+            "the text is not the 3 texts of an item",
+            "put | between stereotype, anti-stereotype and unrelated",
+        ),
+    ],
+)
+def test_a_wrong_line_of_a_training_set_is_named_with_a_fix(
+    tmp_path: Path, line: str, says: str, fixes: str
+) -> None:
+    with fails("training.csv", says, fix=fixes):
+        pages.read_training(training(tmp_path, line), "en", "review")
+
+
+def test_a_missing_column_of_a_training_set_is_named(tmp_path: Path) -> None:
+    with fails("training.csv: no column label, why; it has kind, target", fix="use the columns"):
+        pages.read_training(training(tmp_path, head="kind,target,context,text"), "en", "review")
+
+
+# --- the skeleton of a new language
+
+EVERY = {**table_words.read_shipped("text", "en"), **table_words.read_shipped("tables", "en")}
+
+
+def test_a_skeleton_has_every_text_with_the_english_beside_it(tmp_path: Path) -> None:
+    text = skeleton("sw")
+    texts = tomllib.loads(text)
+    del texts["prompts"]
+    assert {s: list(keys) for s, keys in texts.items()} == {s: list(k) for s, k in EVERY.items()}
+    for section, keys in EVERY.items():
+        for line in (each for v in keys.values() for each in ([v] if isinstance(v, str) else v)):
+            assert line in text, section
+    assert 'institution = ""  # who carries out the study' in text
+    assert "# What people write for the gap of a sentence" in text
+
+
+def test_an_unfinished_skeleton_names_the_texts_that_are_missing(tmp_path: Path) -> None:
+    kept = ("page", "study")
+    every = [f"{s}.{k}" for s, keys in EVERY.items() if s not in kept for k in keys]
+    needed = [name for name in every if not name.partition(".")[0].endswith("_words")]
+    needed = [name for name in needed if name not in ("consent.version", "writing.blank")]
+    text = skeleton("sw")
+    said = f"text.toml, {', '.join(needed[:20])} and {len(needed) - 20} more: they are empty"
+    with fails(said, fix="write each text"):
+        pages.texts("sw", pages.read_own("sw", own(tmp_path, text)))
+    filled = text.replace('""', '"Neno"').replace("= []", '= ["neno"]')
+    filled = filled.replace('term = "Neno" # Term\n', 'term = ""\n', 1)
+    filled = filled.replace('unknown = "Neno" # Hardly anybody here knows it', "", 1)
+    with fails("text.toml, review.term: it is empty"):
+        pages.texts("sw", pages.read_own("sw", own(tmp_path, filled)))
+    with fails("text.toml: no review.unknown", fix="curation rounds texts sw --to FILE"):
+        pages.texts(
+            "sw",
+            pages.read_own("sw", own(tmp_path, filled.replace('term = ""', 'term = "Neno"'))),
+        )
+
+
+def test_a_skeleton_that_is_filled_in_is_used(tmp_path: Path) -> None:
+    text = skeleton("sw").replace('""', '"Neno"').replace("= []", '= ["neno"]')
+    texts = pages.texts("sw", pages.read_own("sw", own(tmp_path, text)))
+    assert texts["review"]["term"] == texts["heading"]["term"] == "Neno"
+    assert len(texts["review"]["rules"]) == len(EVERY["review"]["rules"])
+    assert not pages.unread("sw", texts)
+
+
+@pytest.mark.parametrize("language", table_words.languages())
+def test_a_variety_of_a_shipped_language_is_filled_in(language: str, tmp_path: Path) -> None:
+    path = own(tmp_path, skeleton(f"{language}-XX"))
+    assert pages.texts(f"{language}-XX", pages.read_own(f"{language}-XX", path)) == pages.texts(
+        language, None
+    )
+    assert ("[prompts]" in path.read_text("utf-8")) == (language != "en")
+
+
+def test_a_near_language_is_filled_in_on_request(tmp_path: Path) -> None:
+    path = own(tmp_path, skeleton("ms", like="id"))
+    assert pages.texts("ms", pages.read_own("ms", path))["writing"]["blank"] == "RUMPANG"
+
+
+def test_the_prompts_of_a_skeleton_are_those_of_a_file_of_prompts(tmp_path: Path) -> None:
+    text = skeleton("sw")
+    path = own(tmp_path, text)
+    with fails("text.toml line", "again: is missing", fix="again ="):
+        read_prompts(path)
+    again = text.replace('again = ""', 'again = "A or B?"')
+    with fails("text.toml line", "intrasentence: prompt «natural»: text is missing"):
+        read_prompts(own(tmp_path, again))
+    english = shipped("data", "prompts", "en.toml")
+    body = english.read_text("utf-8").replace("[[", "[[prompts.")
+    whole = own(tmp_path, f'[study]\ncontact = "a"\n\n[prompts]\n{body}')
+    prompts, expected = read_prompts(whole), read_prompts(english)
+    assert (prompts.sha256, prompts.answers) == (expected.sha256, expected.answers)
+    assert pages.texts("en", pages.read_own("en", whole))["study"]["contact"] == "a"
+    wrong = body.replace("[[prompts.intersentence]]", "[[prompts.intersentense]]", 1)
+    with fails("text.toml, intersentense: there is no such key"):
+        read_prompts(own(tmp_path, f"[prompts]\n{wrong}"))
+    with fails("prompts: it is not a section", fix="[prompts]"):
+        read_prompts(own(tmp_path, 'prompts = "A or B?"'))

@@ -1,5 +1,6 @@
 """Run ``curation ...``: in this process, in a fork of it, or in a process of its own."""
 
+import hashlib
 import importlib
 import io
 import json
@@ -125,7 +126,7 @@ def _once(function: Callable[..., Any]) -> Callable[..., Any]:
     kept: dict[bytes, bytes] = {}
 
     def call(*args: Any, **options: Any) -> Any:
-        key = pickle.dumps((args, options))
+        key = hashlib.sha256(pickle.dumps((args, options))).digest()
         if key not in kept:
             kept[key] = pickle.dumps(function(*args, **options))
         return pickle.loads(kept[key])

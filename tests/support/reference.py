@@ -146,7 +146,7 @@ def _log_p(logits: Any, token: int) -> float:
     return float(torch.log_softmax(logits.double(), -1)[token])
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=4_000)
 def _logits(opened: Opened, row: tuple[int, ...], place: int) -> Any:
     """Logits at one place of a row, of shape (vocabulary,), in a forward pass of its own.
 

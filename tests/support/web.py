@@ -57,6 +57,18 @@ def texts(**changes: str) -> dict[str, Any]:
     return pages.texts("en", None, study=STUDY | changes)
 
 
+def said(key: str) -> str:
+    """A text of the pages."""
+    return str(texts()["web"][key])
+
+
+def title(response: requests.Response) -> str:
+    """The heading of a page."""
+    found = re.search(r"<h1>\s*(.*?)\s*</h1>", response.text, re.DOTALL)
+    assert found, response.text
+    return re.sub(r"<[^>]+>", "", found[1])
+
+
 def plan(kind: RoundKindName, **changes: Any) -> Plan:
     """A plan of a round that is called after its kind."""
     said = changes.pop("texts", None) or texts()

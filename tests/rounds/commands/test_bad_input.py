@@ -17,18 +17,13 @@ from support.written import beside
 
 
 @pytest.fixture(scope="module")
-def begun(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def made(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A campaign with an open round of writing, and a closed one."""
     desk = Desk.make(forked, tmp_path_factory.mktemp("begun") / "c")
     desk.open("intrasentence", "w")
     desk.open("intersentence", "shut")
     desk.say("rounds", "close", "shut")
     return desk
-
-
-@pytest.fixture
-def desk(begun: Desk, tmp_path: Path) -> Desk:
-    return begun.copy(tmp_path / "c")
 
 
 OPEN = ("rounds", "open", "intrasentence", "--platform", "files")

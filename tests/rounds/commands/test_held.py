@@ -1,7 +1,6 @@
 """Tables that are out: nothing in them is asked for or dealt again, unless it is recalled."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -42,7 +41,7 @@ class Held(Desk):
 
 
 @pytest.fixture(scope="module")
-def opened(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Held:
+def made(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Held:
     """Two items by two writers, and an open round of validation on them."""
     root = tmp_path_factory.mktemp("held") / "c"
     desk = Held.make(forked, root, ["baker", "potter"], items=1, consent=False)
@@ -50,11 +49,6 @@ def opened(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Held:
     desk.written("w", ["ann", "ben"])
     desk.open("validation", "v")
     return desk
-
-
-@pytest.fixture
-def desk(opened: Held, tmp_path: Path) -> Held:
-    return opened.copy(tmp_path / "c")
 
 
 def test_top_up_says_which_answers_of_the_next_tables_are_not_new(desk: Held) -> None:

@@ -25,18 +25,13 @@ FILES = ("--platform", "files")
 
 
 @pytest.fixture(scope="module")
-def written(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def made(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """Two items by two writers; a pilot of validation is closed."""
     root = tmp_path_factory.mktemp("opening") / "c"
     desk = Desk.make(forked, root, ["baker", "potter"], items=1)
     desk.open("intrasentence", "w")
     desk.written("w", ["ann", "ben"])
     return desk
-
-
-@pytest.fixture
-def desk(written: Desk, tmp_path: Path) -> Desk:
-    return written.copy(tmp_path / "c")
 
 
 def read_round(path: Path) -> Round:

@@ -29,7 +29,7 @@ def bring_items(desk: Desk, name: str, *rows: Row) -> None:
 
 
 @pytest.fixture(scope="module")
-def worked(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def made(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """Two rounds with refused and skipped answers, and answers that came without tasks."""
     desk = Desk.make(
         forked, tmp_path_factory.mktemp("pay") / "c", ["baker", "potter", "tailor"],
@@ -52,11 +52,6 @@ def worked(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     words = enumerate(WORDS.values(), 10)
     bring_items(desk, "main", *({**label, "association": word, "seconds": n} for n, word in words))
     return desk
-
-
-@pytest.fixture
-def desk(worked: Desk, tmp_path: Path) -> Desk:
-    return worked.copy(tmp_path / "c")
 
 
 def paid(desk: Desk, *rounds: str) -> tuple[Any, dict[str, Row]]:
@@ -184,8 +179,8 @@ def test_the_amounts_are_those_of_the_rounds_cost(desk: Desk) -> None:
         assert sum(Decimal(row[name]) for row in people.values()) == Decimal(said[name])
 
 
-def test_on_label_studio_people_are_known_by_their_address(desk: Desk, worked: Desk) -> None:
-    task = read_csv(worked.out / "v.csv")[0]["task_id"]
+def test_on_label_studio_people_are_known_by_their_address(desk: Desk, made: Desk) -> None:
+    task = read_csv(made.out / "v.csv")[0]["task_id"]
     texts = {"label_1": "stereotype", "label_2": "anti-stereotype", "label_3": "unrelated"}
     result = [{"from_name": name, "value": {"choices": [text]}} for name, text in texts.items()]
     whole = {"id": 7, "lead_time": 33.5, "created_at": "2026-05-03T10:00:00Z", "result": result}

@@ -22,7 +22,7 @@ FILES = ("--platform", "files")
 
 
 @pytest.fixture(scope="module")
-def piloted(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def made(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A pilot of two items on each of six terms; one is dropped. And one term's real items."""
     root = tmp_path_factory.mktemp("plan") / "c"
     names = ("pilot-w", "Pilot-v", "w", "v")
@@ -39,11 +39,6 @@ def piloted(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     ]
     desk.bring("Pilot-v", rows)
     return desk
-
-
-@pytest.fixture
-def desk(piloted: Desk, tmp_path: Path) -> Desk:
-    return piloted.copy(tmp_path / "c")
 
 
 def test_items_of_a_pilot_become_cats_only_if_the_settings_ask_for_it(desk: Desk) -> None:

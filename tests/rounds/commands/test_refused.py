@@ -58,16 +58,11 @@ def workbook(path: str | Path) -> list[Row]:
 
 
 @pytest.fixture(scope="module")
-def opened(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Tray:
+def made(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Tray:
     """A round of writing, opened."""
     desk = Tray.make(forked, tmp_path_factory.mktemp("back") / "c", ["baker", "potter"], items=3)
     desk.open("intrasentence", "w")
     return desk
-
-
-@pytest.fixture
-def desk(opened: Tray, tmp_path: Path) -> Tray:
-    return opened.copy(tmp_path / "c")
 
 
 def written(desk: Desk, **changes: Any) -> list[Row]:

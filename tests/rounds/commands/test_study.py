@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,7 +64,7 @@ class Crowd:
 
 
 @pytest.fixture(scope="module")
-def opened(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def made(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """Four items, and a round of validation that asks for five labels on each of them."""
     desk = Desk.make(
         forked, tmp_path_factory.mktemp("study") / "c", ["baker", "potter"],
@@ -78,11 +77,6 @@ def opened(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     toml.write_text(f"{toml.read_text('utf-8')}\n{asks}", "utf-8")
     desk.open("validation", "v")
     return desk
-
-
-@pytest.fixture
-def desk(opened: Desk, tmp_path: Path) -> Desk:
-    return opened.copy(tmp_path / "c")
 
 
 def place(patch: pytest.MonkeyPatch, made: Crowd) -> Crowd:

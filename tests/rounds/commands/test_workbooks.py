@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,13 @@ HEADS = ("Sentence with BLANK", "Stereotype", "Anti-stereotype", "Unrelated", "Y
 
 
 @pytest.fixture(scope="module")
-def begun(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def made(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A campaign with an open round of writing, and its workbook for anybody."""
     desk = Desk.make(forked, tmp_path_factory.mktemp("begun") / "c", TERMS, items=1)
     desk.open("intrasentence", "w")
     made = desk.say("rounds", "export", "w", "--to", desk.out)
     shutil.copyfile(made["files"][1], desk.root / "w.xlsx")
     return desk
-
-
-@pytest.fixture
-def desk(begun: Desk, tmp_path: Path) -> Desk:
-    return begun.copy(tmp_path / "c")
 
 
 def filled(desk: Desk, change: Callable[[Any], object] = lambda book: None) -> Path:
@@ -68,31 +62,3 @@ def test_an_id_that_is_typed_once_holds_for_the_whole_table(desk: Desk) -> None:
     items = desk.records("w/items.jsonl", Item)
     assert (len(items), len({item.writer for item in items})) == (2, 1)
     assert desk.say("rounds", "import", "w", path)["new"] == 0
-
-
-def test_another_sheet_is_named(desk: Desk) -> None:
-    path = filled(desk, lambda book: book.create_sheet("Notes").append(["call", "Ann"]))
-    done = desk.run("rounds", "import", "w", path)
-    assert done.code == 0, done.err
-    assert "only sheet 'Tasks' is read; 'Notes' has data, too" in "".join(done.err.split("\n"))
-
-
-def test_nothing_is_kept_of_a_workbook_that_is_refused(desk: Desk, untouched: Any) -> None:
-    """What else can be wrong with one is in ``tests/formats/test_workbook_tables.py``."""
-
-    def rename(book: Any) -> None:
-        book.worksheets[0]["A1"] = "task-no"
-        book.worksheets[0].delete_cols(9)  # whose answers they are
-
-    before = untouched(desk.root)
-    for change, says in {
-        (lambda book: book.worksheets[0].__setitem__("F3", "=E2")): "cell F3 with a formula",
-        (lambda book: book.worksheets[0].__setitem__("F3", date(2026, 4, 3))): (
-            "cell F3 with a date, which the spreadsheet program made of what was typed"
-        ),
-        rename: "sheet 'Tasks': no column task_id; it has task-no, Group",
-    }.items():
-        assert says in desk.refused("rounds", "import", "w", filled(desk, change))
-    said = desk.refused("rounds", "import", "w", desk.root / "w.xlsx")
-    assert "nobody has filled in a row" in said
-    assert untouched(desk.root) == before

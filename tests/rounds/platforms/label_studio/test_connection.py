@@ -120,7 +120,7 @@ def test_a_server_that_never_answers_is_given_up() -> None:
         end.listen()
         url = f"http://127.0.0.1:{end.getsockname()[1]}"
         assert taken("127.0.0.1", end.getsockname()[1])
-        with fails("no answer within 0.2 s"):
+        with fails("no answer within 0.2 s", fix="run this again"):
             opened(url, tell=told.append, timeout=0.2, waits=(0.1, 0.2))
     assert len(told) == 2
 

@@ -70,10 +70,10 @@ def makes(method: str, path: str) -> bool:
 # --- projects
 
 
-MOODS = [("late",), ("twice",), ("late", "twice"), ("late", "late")]
+MOODS = [("late",), ("twice",), ("late", "twice"), ("late", "late"), ("after",)]
 
 
-@pytest.mark.parametrize("moods", [*MOODS, ("after",)])
+@pytest.mark.parametrize("moods", MOODS)
 def test_one_remains(ls: LabelStudio, through: Any, title: str, moods: tuple[str, ...]) -> None:
     project = make(through(makes, *moods), title)
     assert ids(ls, title) == [project] == [ls.project(title)]

@@ -2,9 +2,7 @@
 
 import json
 import os
-import resource
 import signal
-import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -164,36 +162,6 @@ def test_a_broken_line(
     check_pulled(desk, own, wanted)
 
 
-def test_a_server_that_never_answers(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
-    with socket.socket() as end:
-        end.bind(("127.0.0.1", 0))
-        end.listen()
-        url = f"http://127.0.0.1:{end.getsockname()[1]}"
-        at(desk, url)
-        says = (f"{url}: no answer within 0.5 s", "run this again")
-        check_refused(desk, *says, before=lambda: impatient(0.5))
-    check_pulled(desk, own, wanted)
-
-
-def test_a_full_disk(desk: Any, own: Own, wanted: dict[str, Any], tmp_path: Path) -> None:
-    failed = 0
-    for size in (1, 3000, 6000):
-        root = desk.copy(tmp_path / f"room-{size}")
-
-        def limit(size: int = size) -> None:
-            impatient()
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-        done = root.run("rounds", "pull", "v", before=limit)
-        assert "Traceback" not in done.err
-        if done.code:
-            failed += 1
-            assert "the disk is full" in done.err
-            assert root.run("rounds", "status").code == 0
-        check_pulled(root, own, wanted)
-    assert failed >= 2
-
-
 def test_a_pull_that_is_killed(desk: Any, own: Own, wanted: dict[str, Any], tmp_path: Path) -> None:
     count = desk.copy(tmp_path / "count")
     moments = times(count.run, ("rounds", "pull", "v"), count.root)
@@ -205,23 +173,6 @@ def test_a_pull_that_is_killed(desk: Any, own: Own, wanted: dict[str, Any], tmp_
         looked = root.run("rounds", "status")
         assert looked.code == 0, looked.err
         check_pulled(root, own, wanted)
-
-
-def test_an_index_that_is_lost_or_outdated(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
-    desk.say("rounds", "pull", "v")
-    index = desk.rounds / "v" / "pulled.json"
-    index.unlink()
-    said = desk.say("rounds", "pull", "v")
-    assert (said["new"], said["changed"], said["deleted"]) == (0, 0, 0)
-    assert desk.say("rounds", "pull", "v", "--full")["new"] == 0
-    for content in (b"[]", b"{}", b'{"segments": [], "since": null, "known": {}}'):
-        index.write_bytes(content)
-        done = desk.run("rounds", "pull", "v")
-        assert "Traceback" not in done.err, content
-        if done.code:
-            assert str(index) in done.err, content
-            index.unlink()
-    check_pulled(desk, own, wanted)
 
 
 # --- what changes there: each in a project of its own ---------------------------------------------

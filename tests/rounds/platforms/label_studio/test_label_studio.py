@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from curation.rounds.platforms.label_studio.client import LabelStudio
-from curation.rounds.platforms.label_studio.connection import Connection
 from support.expected import fails
-from support.label_studio import CONFIG, Meddler, choices, data, in_turn
+from support.label_studio import CONFIG, choices, data
 
 TITLES = itertools.count(1)
 Payload = dict[str, Any]
@@ -119,24 +118,6 @@ def test_tasks_are_put_once(ls: LabelStudio, made: Any) -> None:
     assert sum(steps) == 3
     assert ls.tasks(project) == again
     assert ls.put_tasks(project, []) == again
-
-
-def test_an_import_whose_end_is_unknown_is_safe(ls: LabelStudio, server: Any, made: Any) -> None:
-    project, _ = made("t1")
-    mood = in_turn(lambda _, path: "/import" in path, "after", "before", 503, 500)
-    told: list[str] = []
-    with Meddler(server.url, mood) as proxy:
-        how: dict[str, Any] = {"tell": told.append, "timeout": 20, "pause": lambda _: None}
-        through = LabelStudio(Connection(proxy.url, server.key, **how))
-        # first: t2 is put there and the answer is lost; so nothing is imported again
-        through.put_tasks(project, data("t1", "t2"))
-        assert sum("/import" in path for _, path in proxy.seen) == 1
-        # then: the line is cut, the server busy, the server broken; the fourth try does it
-        ids = through.put_tasks(project, data("t1", "t2", "t3"))
-    assert set(ids) == {"t1", "t2", "t3"}
-    assert len(list(ls.to.tasks(project, "id"))) == 3
-    assert len(told) == 4
-    assert all("trying again in" in one for one in told)
 
 
 # --- who gets what

@@ -10,7 +10,7 @@ import pytest
 
 from curation.files import read_records
 from curation.kinds import GOLDS
-from curation.records import Item, Rejection, Task
+from curation.records import Item, Task
 from curation.rounds.platforms.label_studio.client import LabelStudio
 from support.answers import written
 from support.desk import STUDY, Desk, write_csv
@@ -75,27 +75,6 @@ def test_from_signing_up_to_the_first_task(desk: Any, server: Any, browser: Any)
         page.locator(INSTRUCTIONS).wait_for()
         assert page.url.startswith(f"{server.url}/projects/{here.project}/data?")
         page.context.close()
-
-
-def test_an_answer_that_does_not_count_is_asked_for_again(desk: Any, sign_up: Any) -> None:
-    here = desk()
-    people = [sign_up() for _ in range(5)]
-    assert [len(here.answer(person)) for person in people] == [3] * 5
-    # Somebody else changes an answer before it was pulled: it stays on the server and counts
-    # there, and does not count here.
-    on_server = here.ls.asked(here.project)
-    task = here.tasks()["i0"].id
-    answers = people[0].call("GET", f"tasks/{on_server[task].id}/annotations/")
-    mine = next(a for a in answers if a["completed_by"] == people[0].id)
-    people[1].edit(mine["id"], mine["result"])
-    assert here.say("rounds", "pull", "v")["refused"] == {"edited_by_other": 1}
-    assert here.status("v")["remaining"] == 1
-    topped = {"round": "v", "tasks": 1, "answers": 1, "to_export": 0}
-    assert here.say("rounds", "top-up", "v") == topped
-    assert here.say("rounds", "top-up", "v")["answers"] == 0
-    assert here.answer(sign_up()) == [task]
-    here.say("rounds", "pull", "v")
-    assert here.status("v")["remaining"] == 0
 
 
 def test_tasks_deleted_on_the_server_are_put_back(desk: Any, sign_up: Any) -> None:
@@ -186,15 +165,3 @@ def test_two_campaigns_of_one_name_do_not_meet_on_a_server(
     done = other.run("rounds", "pull", "v")
     assert done.code == 1
     assert f"no project {here.project} of round v" in done.err
-
-
-def test_what_leaves_for_the_server_says_no_intent(desk: Any) -> None:
-    here = desk("Somebody@example.org")
-    export = f"projects/{here.project}/export?exportType=JSON&download_all_tasks=true"
-    there = here.ls.to.ask("GET", export)
-    sent = json.dumps(there).lower()
-    assert len(there) == 3
-    items = read_records(here.root / "2-rounds/main/items.jsonl", Item)
-    ids = [id for i in items for id in (i.id, *(a.id for a in i.associations))]
-    assert not [s for s in (*ids, items[0].writer, "somebody@", "intent") if f'"{s}' in sent]
-    assert read_records(here.root / "2-rounds/main/rejected.jsonl", Rejection) == []

@@ -7,16 +7,11 @@ from typing import Any
 
 import pytest
 
+from curation.kinds import RoundKindName
 from curation.rounds.platforms.web import forms
 from support import web
 from support.web import Site, Someone, plan, put
 from support.web_tab import CHIP, GAP, SENDS, Tab, audit
-
-
-@pytest.fixture
-def clock() -> list[float]:
-    """The seconds that the server believes in."""
-    return [1_000_000.0]
 
 
 @pytest.fixture
@@ -174,6 +169,12 @@ def test_one_who_does_not_pass_the_training(browser: Any, axe: str, site: Site) 
     tab.close()
 
 
+def begun(browser: Any, site: Site, kind: RoundKindName, tasks: int = 2) -> Tab:
+    """The tab of somebody who is at the first task of a new round."""
+    put(site.store, plan(kind), tasks)
+    return Tab(browser, site).begin(site.person(f"{kind}-1"), f"{kind}-1")
+
+
 # --- the keyboard alone -------------------------------------------------------------------------
 
 
@@ -284,8 +285,7 @@ def test_a_sentence_by_keyboard_alone(browser: Any, site: Site) -> None:
 
 
 def test_a_refused_answer_keeps_the_text_and_moves_the_focus(browser: Any, site: Site) -> None:
-    put(site.store, plan("intrasentence"), 2)
-    tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
+    tab = begun(browser, site, "intrasentence")
     tab.write("postman")
     tab.page.click(SENDS)
     tab.page.wait_for_selector("#fix-template .fix")
@@ -308,10 +308,9 @@ def test_a_refused_answer_keeps_the_text_and_moves_the_focus(browser: Any, site:
     ],
 )
 def test_what_is_said_of_empty_fields_stays_until_they_are_filled(
-    browser: Any, site: Site, kind: str, fields: list[str]
+    browser: Any, site: Site, kind: RoundKindName, fields: list[str]
 ) -> None:
-    put(site.store, plan(kind), 2)  # type: ignore[arg-type]
-    tab = Tab(browser, site).begin(site.person(f"{kind}-1"), f"{kind}-1")
+    tab = begun(browser, site, kind)
     says = [f"#fix-{name}" for name in fields]
     tab.page.click(SENDS)
     tab.page.wait_for_selector(".fix")
@@ -332,8 +331,7 @@ def test_what_is_said_of_empty_fields_stays_until_they_are_filled(
 
 @pytest.fixture
 def writing(browser: Any, site: Site) -> Iterator[Tab]:
-    put(site.store, plan("intrasentence"), 2)
-    tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
+    tab = begun(browser, site, "intrasentence")
     tab.page.click(GAP)
     yield tab
     tab.close()
@@ -444,8 +442,7 @@ def answers(site: Site, round: str) -> list[dict[str, Any]]:
 
 
 def test_without_a_network_an_answer_waits_and_is_sent_once(browser: Any, site: Site) -> None:
-    put(site.store, plan("intrasentence"), 3)
-    tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
+    tab = begun(browser, site, "intrasentence", 3)
     tab.write()
     tab.context.set_offline(True)
     tab.page.click(SENDS)
@@ -544,8 +541,7 @@ LOSES = """path => {
 
 
 def test_an_answer_whose_receipt_was_lost_is_one_answer(browser: Any, site: Site) -> None:
-    put(site.store, plan("intrasentence"), 3)
-    tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
+    tab = begun(browser, site, "intrasentence", 3)
     tab.page.evaluate(LOSES, tab.path)
     tab.write()
     tab.page.click(SENDS)
@@ -606,8 +602,7 @@ def test_an_answer_that_another_tab_sends_first(writing: Tab, site: Site) -> Non
 
 
 def test_a_key_that_is_held_down_labels_once(browser: Any, site: Site) -> None:
-    put(site.store, plan("validation"), 2)
-    tab = Tab(browser, site).begin(site.person("validation-1"), "validation-1")
+    tab = begun(browser, site, "validation")
     has_focus(tab)
     for _ in range(4):
         tab.page.keyboard.down("1")
@@ -616,8 +611,7 @@ def test_a_key_that_is_held_down_labels_once(browser: Any, site: Site) -> None:
 
 
 def test_a_draft_comes_back_and_goes_after_sending(browser: Any, site: Site) -> None:
-    put(site.store, plan("validation"), 2)
-    tab = Tab(browser, site).begin(site.person("validation-1"), "validation-1")
+    tab = begun(browser, site, "validation")
     tab.page.check("[name=label_2][value=unrelated]")
     tab.page.click("main details summary")
     tab.page.check("[value=objective]")
@@ -664,14 +658,9 @@ def test_a_shared_phone_never_mixes_two_people(browser: Any, site: Site) -> None
 
 
 def test_an_answer_that_was_refused_later_is_found_again(browser: Any, site: Site) -> None:
-    put(site.store, plan("intrasentence"), 3)
-    tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
+    tab = begun(browser, site, "intrasentence", 3)
     path = tab.path
-    tab.write()
-    tab.page.route("**/t/*", lambda route: route.abort())
-    tab.page.click(SENDS)
-    tab.page.wait_for_selector("#waiting:visible")
-    tab.page.unroute_all()
+    waiting(tab)
     other = site.person("intrasentence-1").begin("intrasentence-1")
     while (theirs := other.next("intrasentence-1")) != path:
         other.post(theirs + "/skip", answer_id=theirs[-1] * 32, reason="none")
@@ -689,8 +678,7 @@ def test_an_answer_that_was_refused_later_is_found_again(browser: Any, site: Sit
 
 
 def test_leaving_asks_first_if_an_answer_is_unsent(browser: Any, site: Site) -> None:
-    put(site.store, plan("intrasentence"), 2)
-    tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
+    tab = begun(browser, site, "intrasentence")
     tab.write()
     tab.page.route("**/t/*", lambda route: route.abort())
     tab.page.click(SENDS)
@@ -712,8 +700,7 @@ def test_leaving_asks_first_if_an_answer_is_unsent(browser: Any, site: Site) -> 
 def test_leaving_without_a_network_says_that_one_is_still_signed_in(
     browser: Any, site: Site
 ) -> None:
-    put(site.store, plan("intrasentence"), 2)
-    tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
+    tab = begun(browser, site, "intrasentence")
     tab.page.fill("#stereotype", "quiet")
     tab.context.set_offline(True)
     tab.page.click("#leave button")
@@ -777,8 +764,7 @@ def test_back_and_reload_lose_and_double_nothing(browser: Any, site: Site) -> No
 
 
 def test_the_last_answer_is_opened_again_and_changed(browser: Any, site: Site) -> None:
-    put(site.store, plan("validation"), 3)
-    tab = Tab(browser, site).begin(site.person("validation-1"), "validation-1")
+    tab = begun(browser, site, "validation", 3)
     for n in (1, 2, 3):
         tab.page.check(f"[name=label_{n}][value=stereotype]")
     tab.send()

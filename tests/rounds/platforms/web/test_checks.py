@@ -1,6 +1,5 @@
 """Instruction checks: one in each span of tasks, never doubled or lost; two failed end it."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -10,8 +9,7 @@ import pytest
 
 from curation.rounds.platforms.web import checks
 from curation.rounds.platforms.web.store import Store
-from support import web
-from support.web import Site, Someone, plan, put
+from support.web import Site, Someone, plan, put, said
 from support.web_tab import SENDS, Tab
 
 SPAN, ROUND = 12, "validation-1"
@@ -21,11 +19,9 @@ WRONG = SLIP | {"label_3": "anti-stereotype"}
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    made = Site(tmp_path, now=lambda: 1_000_000.0)
-    put(made.store, plan("validation", instruction_checks=SPAN), 60, asked=1)
-    with made.served():
-        yield made
+def site(site: Site) -> Site:
+    put(site.store, plan("validation", instruction_checks=SPAN), 60, asked=1)
+    return site
 
 
 @pytest.fixture
@@ -55,10 +51,6 @@ def failed(site: Site, one: Someone) -> bool:
 def archived(site: Site) -> list[tuple[int, bool]]:
     lines = (line.payload for line in site.store.lines(ROUND, all=True))
     return [(line["check"], line["passed"]) for line in lines if "check" in line]
-
-
-def said(key: str) -> str:
-    return str(web.texts()["web"][key])
 
 
 def test_there_is_one_check_in_each_span_at_a_drawn_place(site: Site, ann: Someone) -> None:

@@ -45,19 +45,6 @@ class Owner(Someone):
         return page.text
 
 
-@pytest.fixture
-def clock() -> list[float]:
-    """The seconds that the server believes in."""
-    return [1_000_000.0]
-
-
-@pytest.fixture
-def site(tmp_path: Path, clock: list[float]) -> Iterator[Site]:
-    made = Site(tmp_path, now=lambda: clock[0])
-    with made.served():
-        yield made
-
-
 def text(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
 

@@ -21,7 +21,8 @@ from curation.rounds.platforms.web import database, forms, server
 from curation.rounds.platforms.web import store as store_module
 from curation.rounds.platforms.web.rounds import Example, WebTask
 from support import web
-from support.web import Site, Someone, plan, put
+from support.expected import raising
+from support.web import Site, Someone, plan, put, said, title
 
 BAD_SPELLING = "bakr"
 
@@ -29,12 +30,6 @@ BAD_SPELLING = "bakr"
 def warns(language: str, item: Any) -> list[Finding]:
     """A check of a language: it warns of one word."""
     return [Finding("misspelt_word", 0, "x")] if BAD_SPELLING in item.sentences[0] else []
-
-
-@pytest.fixture
-def clock() -> list[float]:
-    """The seconds that the server believes in."""
-    return [1_000_000.0]
 
 
 @pytest.fixture
@@ -49,16 +44,6 @@ def writer(site: Site) -> Someone:
     """A person who may begin with the round of writing."""
     put(site.store, plan("intrasentence", lease=600.0))
     return site.person("intrasentence-1").begin("intrasentence-1")
-
-
-def title(response: requests.Response) -> str:
-    found = re.search(r"<h1>\s*(.*?)\s*</h1>", response.text, re.DOTALL)
-    assert found, response.text
-    return re.sub(r"<[^>]+>", "", found[1])
-
-
-def said(key: str) -> str:
-    return str(web.texts()["web"][key])
 
 
 def payloads(site: Site, round: str, form: str = "task_id") -> list[dict[str, Any]]:
@@ -885,18 +870,6 @@ def test_what_is_no_form_is_refused(site: Site, writer: Someone) -> None:
     assert payloads(site, "intrasentence-1") == []
 
 
-def test_a_broken_database_is_a_page_at_every_address(
-    writer: Someone, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise CurationError("broken", "fix it")
-
-    monkeypatch.setattr(store_module.Store, "session", fail)
-    shown = [writer.get(path) for path in ("/", "/nowhere")]
-    assert [page.status_code for page in shown] == [500, 404]
-    assert [title(page) for page in shown] == [said("broken_title"), said("missing_title")]
-
-
 def test_a_full_disk_takes_no_answer_and_keeps_the_text(
     site: Site, writer: Someone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -940,19 +913,18 @@ def test_an_error_of_ours_is_a_page_and_the_log_names_nobody(
         assert private not in caplog.text.replace(str(site.folder), "")
 
 
-def test_a_broken_database_is_a_page_of_ours(
+def test_a_broken_database_is_a_page_of_ours_at_every_address(
     site: Site, writer: Someone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(*args: Any, **how: Any) -> None:
-        raise CurationError("it is damaged", "copy it back")
-
     path = writer.next("intrasentence-1")
-    with monkeypatch.context() as patch:
-        for name in ("session", "rounds", "plan"):
-            patch.setattr(site.store.__class__, name, fails)
-        for broken in (writer.get(path), writer.post(path, answer_id="a" * 32)):
-            assert (broken.status_code, title(broken)) == (500, said("broken_title"))
-            assert "damaged" not in broken.text
+    for name in ("session", "rounds", "plan"):
+        broken = raising(CurationError("it is damaged", "copy it back"))
+        monkeypatch.setattr(store_module.Store, name, broken)
+    for page in (writer.get("/"), writer.get(path), writer.post(path, csrf="", answer_id="a" * 32)):
+        assert (page.status_code, title(page)) == (500, said("broken_title"))
+        assert "damaged" not in page.text
+    missing = writer.get("/nowhere")
+    assert (missing.status_code, title(missing)) == (404, said("missing_title"))
 
 
 def test_every_page_is_private(site: Site, writer: Someone) -> None:

@@ -1,7 +1,6 @@
 """People from Prolific, over a real server, with an API that is played: also down, and lying."""
 
 import logging
-import re
 import time
 import uuid
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from curation.rounds.platforms.web.rounds import Load
 from support import web
 from support.prolific import FAULTS, STUDY, Played, entry, wait_for
 from support.servers import Fault, running
-from support.web import Site, Someone, plan, put
+from support.web import Site, Someone, plan, put, said, title
 from support.web_tab import Tab
 
 ROUND = "validation-1"
@@ -51,16 +50,6 @@ def opened(site: Site, count: int = 3, asked: int = 1, **changes: Any) -> str:
     """A round for people from Prolific; returns the token of its link."""
     made = plan("validation", prolific=True, common_link=False, **changes)
     return put(site.store, made, count, asked)
-
-
-def title(response: requests.Response) -> str:
-    found = re.search(r"<h1>\s*(.*?)\s*</h1>", response.text, re.DOTALL)
-    assert found, response.text
-    return found[1]
-
-
-def said(key: str) -> str:
-    return str(web.texts()["web"][key])
 
 
 def come(site: Site, token: str, claim: Claim, who: Someone | None = None) -> Someone:

@@ -342,14 +342,6 @@ def test_an_answer_with_the_id_of_a_skip_is_kept(store: Store) -> None:
     assert store.standing(ann, "v", at=5) == Standing(1, 0, 0)
 
 
-def test_nobody_gets_what_they_wrote(store: Store) -> None:
-    ann, ben = person(store), person(store)
-    opened(store, some_tasks(2, barred=ann.pseudonym))
-    assert store.give(ann, "v", at=0) == "none_left"
-    assert store.standing(ann, "v", at=0).left == 0
-    assert given(store, ben) == "t0"
-
-
 def test_caps_hold(store: Store) -> None:
     opened(store, some_tasks(5), asked=1, person_cap=4, term_cap=2)
     ann, ben = person(store), person(store)

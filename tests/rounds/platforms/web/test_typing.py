@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,6 @@ from support.web_tab import GAP, SENDS, Tab
 
 ROUND = "intrasentence-1"
 COUNTS = {"keys": 5, "pasted": 0, "left": 1, "seconds": 2.5}
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    made = Site(tmp_path, now=lambda: 1_000_000.0)
-    with made.served():
-        yield made
 
 
 def typings(site: Site, round: str = ROUND) -> list[Any]:
