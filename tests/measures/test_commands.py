@@ -167,35 +167,6 @@ def test_sentiment_makes_sentimentlm(example: Path, tmp_path: Path) -> None:
     assert json.loads(scores.read_text("utf-8")) == kept(example, "sentiment_scores.json")
 
 
-def test_a_classifier_is_asked_once(
-    finished: Path, classifier: Path, cache: Path, tmp_path: Path
-) -> None:
-    set_to(finished, 'sentiment = "vader"', f'sentiment = "{classifier}"')
-    first = told("measures", "sentiment", "-c", finished)
-    assert first["by"]["model"] == classifier.name
-    assert first["rows"][0]["cats"] == kept(finished, "statistics.json")["overall"]["cats"]
-    (store,) = (cache / "sentiment").iterdir()
-    lines = store.read_bytes().splitlines()
-    # Killed while it wrote: the last line is half, and the one before it whole.
-    store.write_bytes(b"\n".join(lines[:20]) + b"\n" + lines[20][:30])
-    again = told("measures", "sentiment", "-c", finished, "--classes", "3")
-    now = store.read_bytes().splitlines()
-    assert now[:20] == lines[:20]  # what was whole was not asked for again
-    assert {line[:30] for line in now} >= {line[:30] for line in lines}
-    assert again["rows"][0]["difference"] == first["rows"][0]["difference"]
-    scores = finished / "4-measures" / "sentiment_scores.json"
-    name, out = f"SentimentLM ({classifier.name})", tmp_path / "out.json"
-    own = baselines(["-c", finished], out)
-    assert own[name] == baselines(["-c", finished, "--sentiment", scores], out)[name]
-
-
-def test_a_tokenizer_counts_tokens(release: list[str], classifier: Path) -> None:
-    found = told("measures", "statistics", *release, "--tokenizer", classifier)
-    overall = found["overall"]
-    assert overall["mean_words"] < overall["mean_tokens"] < overall["mean_characters"]
-    assert {gap["unit"] for gap in found["gaps"]} == {"characters", "words", "tokens"}
-
-
 def test_without_a_cat_there_is_nothing_to_measure(campaign: Campaign, small: Any) -> None:
     well("import", "answers", small.writers, "-c", campaign.root)
     assert "no CAT was kept" in run("measures", "statistics", "-c", campaign.root).err

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from curation.kinds import KINDS, Kind
-from curation.models import chat_local, forward
+from curation.models import chat_local
 from curation.models.chat import ChatSpec, Prompts, read_prompts
 from curation.models.chat_local import LocalChat, letter_tokens, token_texts
 from curation.models.chat_reading import read_letters
@@ -77,30 +77,6 @@ def test_letters_equal_a_slow_reference(model: Made, name: str) -> None:
             found = (*body["letters"], body["top_log"])
             assert found == pytest.approx((wanted.first, wanted.second, wanted.top_log), abs=1e-5)
             assert body["top"] == wanted.top
-
-
-def test_16_bits(model: Made) -> None:
-    chat = opened(model("llama"), dtype="bfloat16")
-    for body, text in zip(bodies(chat), TEXTS, strict=True):
-        slow = letters(model("llama"), text, dtype="bfloat16")
-        assert body["letters"] == pytest.approx([slow.first, slow.second], abs=0.3)
-
-
-def test_no_memory_halves_the_batches(model: Made, monkeypatch: Patch) -> None:
-    usual = bodies(opened(model("gpt2")))
-    shown: list[str] = []
-    chat = opened(model("gpt2"), batch_tokens=4096, notice=shown.append)
-    run = forward.Runner._batch
-
-    def small(self: Any, rows: Any, *args: Any, **how: Any) -> None:
-        if len(rows) > 1:
-            raise RuntimeError("CUDA out of memory")
-        run(self, rows, *args, **how)
-
-    monkeypatch.setattr(forward.Runner, "_batch", small)
-    for body, same in zip(bodies(chat), usual, strict=True):
-        assert body["letters"] == pytest.approx(same["letters"], abs=1e-5)
-    assert any("out of memory" in text for text in shown)
 
 
 def test_replies_come_part_by_part(model: Made, monkeypatch: Patch) -> None:

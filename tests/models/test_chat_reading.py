@@ -15,17 +15,13 @@ from hypothesis import strategies as st
 
 from curation.models.chat import Prompts, read_prompts
 from curation.models.chat_reading import NO_ANSWER, Reading, read_answer
-from support.written import beside
+from support.written import beside, lines
 
 ROOT = Path(__file__).parents[2]
 REPLIES = Path(__file__).parent / "replies"
 PROMPTS = read_prompts(ROOT / "data" / "prompts" / "en.toml")
 SAYS = beside(__file__)
 OPTIONS = ("The cook is kind.", "The cook is (a bit) odd!")
-
-
-def lines(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (REPLIES / name).read_text("utf-8").splitlines()]
 
 
 def read(text: Any, end: str | None = "stop", prompts: Prompts = PROMPTS, **rest: Any) -> Reading:
@@ -76,7 +72,8 @@ def _has_probability(reply: Mapping[str, Any], reading: Reading) -> bool:
 
 def texts(name: str) -> list[dict[str, Any]]:
     """The replies of a file that has only their texts."""
-    each = lines(name) if name.endswith("l") else json.loads((REPLIES / name).read_text("utf-8"))
+    path = REPLIES / name
+    each = lines(path) if name.endswith("l") else json.loads(path.read_text("utf-8"))
     return [
         {
             **reply, "id": reply["text"], "status": 200,
@@ -90,7 +87,7 @@ def texts(name: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in REPLIES.glob("*.json*")))
 def test_no_letter_is_read_wrongly(name: str) -> None:
-    replies = texts(name) if name in ("wordings.jsonl", "fresh.json") else lines(name)
+    replies = texts(name) if name in ("wordings.jsonl", "fresh.json") else lines(REPLIES / name)
     counts, wrong = read_all(replies)
     assert wrong == []
     assert counts == SAYS["counts"].get(name)

@@ -167,22 +167,6 @@ def test_16_bits_pass_the_probe_and_stay_near(made: Made, tmp_path: Path, name: 
 # --- refusals -----------------------------------------------------------------------
 
 
-def test_a_context_that_is_too_long_is_cut_and_a_long_association_refused(bert: Loaded) -> None:
-    bert.tokenizer.model_max_length = bert.window - 60
-    room, word = bert.window, "the"
-    assert len(bert.tokenizer(word, add_special_tokens=False)["input_ids"]) == 1
-    asks = [
-        ScoringRequest("intersentence", " ".join([word] * one), " ".join([word] * other))
-        for one, other in ((room, 5), (room - 8, 5), (1, room - 4), (1, room - 3))
-    ]
-    long, fits, last, over = nsp.score(nsp.PairRunner(bert), "nsp", asks)
-    # [CLS], two [SEP] and the association leave room - 8 tokens of the context.
-    assert long == pytest.approx(fits, abs=1e-5)
-    assert isinstance(last, float)
-    assert isinstance(over, Refusal)
-    assert over.code == "too_long"
-
-
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
 def test_nothing_to_score_is_refused(made: Made, name: str) -> None:
     runner = nsp.PairRunner(with_head(made(name)))

@@ -3,14 +3,12 @@
 import csv
 import json
 import math
-from pathlib import Path
 
 import pytest
 
 from curation.catsets.stereoset import read_cats
-from curation.scores.published import beside, by_split, choose, tables, targets
-from curation.scores.runs import read_predictions_run
-from support.realdata import GENDER, REAL, RELIGION, SHARED, TEST, development_set, needs
+from curation.scores.published import by_split, tables, targets
+from support.realdata import GENDER, REAL, SHARED, TEST, development_set, needs
 
 PRINTED = SHARED / "published"
 pytestmark = needs(REAL)
@@ -44,20 +42,6 @@ def test_the_shipped_split_is_that_of_the_development_set() -> None:
     assert len(found) == len(dev) == 79
     for one in found:
         assert {(one.domain, name) for name in (one.term, *one.also)} & dev, one
-
-
-@pytest.mark.parametrize("ties", ["official", "half"])
-def test_the_authors_predictions_give_table_7_to_the_last_digit(ties: str) -> None:
-    cats = [cat for file in (GENDER, RELIGION) for cat in read_cats(file)]
-    files = sorted((REAL / "predictions").glob("*.json"))
-    runs = [read_predictions_run(f"{_model(file)}={file}") for file in files]
-    pairs = beside(choose([]), by_split(cats), runs, ties=ties)  # type: ignore[arg-type]
-    assert {row["source"] for row in pairs} == {"arXiv 2020, Table 7"}
-    assert len(pairs) == 10  # five models, two domains
-    far = [abs(f["difference"]) for row in pairs for f in row["figures"].values()]
-    assert len(far) == 30
-    assert max(far) < 0.005
-    assert [row["why"] for row in pairs] == [[]] * 10
 
 
 def scores_of(model: str) -> dict[str, float]:
@@ -114,8 +98,3 @@ def _bits(value: float) -> int:
     """From the first to the last binary digit of a double that is 1."""
     whole = int(math.frexp(value)[0] * 2**53)
     return len(f"{whole:b}".rstrip("0"))
-
-
-def _model(file: Path) -> str:
-    assert json.loads(file.read_text("utf-8")).keys() >= {"intrasentence"}
-    return file.stem.split("_")[1]

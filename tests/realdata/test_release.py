@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from markdown_it import MarkdownIt
 
 from curation.campaign.source import campaign_source
@@ -26,6 +25,7 @@ from support.commands import run, set_to, well
 from support.realdata import LABELLED, labelled, needs
 from support.scored import chance, put
 from support.traced import untraced
+from support.written import lines
 
 KNOWN = {"blank_glued": 1, "blank_left": 2, "blank_twice": 2, "meta_text": 12}
 """The pitfalls of StereoSet that stop a release, and how many of its CATs have them."""
@@ -43,10 +43,6 @@ def _text(release: Path, name: str) -> str:
 def _facts(release: Path) -> Facts:
     content = json.loads(_text(release, "release.json"))
     return Facts.model_validate({**content, "licence": {**content["licence"], "text": ""}})
-
-
-def lines(path: Path) -> Rows:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def statement() -> str:
@@ -123,13 +119,6 @@ def test_every_number_of_the_texts_is_traced_to_the_facts(release: Path, facts: 
     texts["CITATION.cff"] = _text(release, "CITATION.cff").partition("\n")[2]
     for name, text in texts.items():
         assert untraced(text, facts) == [], name
-
-
-def test_the_files_that_the_metadata_describe_have_these_sizes(release: Path) -> None:
-    package = json.loads(_text(release, "datapackage.json"))
-    assert package["resources"]
-    for resource in package["resources"]:
-        assert resource["bytes"] == (release / resource["path"]).stat().st_size
 
 
 def test_every_cat_and_label_is_counted_again(
@@ -240,23 +229,10 @@ def _mean(of: dict[str, list[bool]]) -> float:
     return 100 * sum(sum(values) / len(values) for values in of.values()) / len(of)
 
 
-def test_the_card_is_that_of_a_dataset_on_the_hub(release: Path) -> None:
-    text = _text(release, "README.md")
-    fields = yaml.safe_load(text.split("---\n")[1])
-    assert (fields["language"], fields["license"]) == (["en"], "cc-by-sa-4.0")
-    assert fields["size_categories"] == ["1K<n<10K"]
-    assert (fields["extra_gated_prompt"], fields["extra_gated_fields"]) == (
-        "Say what for.",
-        {"Affiliation": "text"},
-    )
-    for config in fields["configs"]:
-        for file in config["data_files"]:
-            assert (release / file["path"]).is_file()
+def test_texts_have_no_empty_section_and_no_mark_that_no_reader_should_see(release: Path) -> None:
     for name in ("README.md", "STATEMENT.md"):
-        text = _text(release, name)
-        shown = MarkdownIt("commonmark").enable("table").render(text.rpartition("---\n")[2])
-        assert "<table>" in shown
-        # An empty section, and a word or a mark that no reader should see.
+        text = _text(release, name).rpartition("---\n")[2]
+        shown = MarkdownIt("commonmark").enable("table").render(text)
         assert not re.search(r"</h2>\s*(<h2>|\Z)", shown), name
         shown = re.sub(r"(?s)<pre>.*?</pre>|<code>.*?</code>", "", shown)
         assert not re.findall(r"\b(?:None|null|nan|Open question)\b|[{}]|\(\)", shown), name
@@ -272,20 +248,6 @@ def test_what_is_not_known_of_imported_data_is_not_claimed(release: Path) -> Non
     croissant = json.loads(_text(release, "croissant.json"))
     assert croissant["rai:dataCollectionType"] == ["Secondary Data Analysis"]
     assert "If imported items had been chosen by agreement before" in statement
-
-
-def test_an_anonymous_release_names_nobody(root: Path) -> None:
-    well("release", "build", "--anonymous", "-c", root)
-    folder = root / "7-release/0.1.0-anonymous"
-    assert not [f for f in check_release(folder) if f.severity == "block"]
-    for path in folder.rglob("*"):
-        if path.is_file() and path.suffix != ".parquet":
-            text = path.read_text("utf-8").casefold()
-            for name in ("quixworthy", "zebrafinch", "example.org"):
-                assert name not in text, (path, name)
-    readme = _text(folder, "README.md")
-    assert "Left out for review." in readme
-    assert "Open question" not in readme
 
 
 @pytest.fixture(scope="module")

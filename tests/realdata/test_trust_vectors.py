@@ -125,14 +125,6 @@ def test_table_8_shorter_lists(
         assert min(found) <= printed <= max(found)
 
 
-def test_with_two_groups_softmax_ranks_as_garg_does() -> None:
-    for lists in (CODE, gnews.paper_lists("female", "male")):
-        biases = measured(lists, gnews.gender(), Policies("softmax"))
-        garg = [(bias.soa[0] or 0) - (bias.soa[1] or 0) for bias in biases]
-        assert np.argsort(female(biases)).tolist() == np.argsort(garg).tolist()
-        assert rho([bias.l1 or 0 for bias in biases], np.abs(garg)) == pytest.approx(1)
-
-
 def test_names_of_people_are_found_with_a_capital() -> None:
     found = read_vectors(gnews.FILE, ["john", "mary", "nurse"])
     assert found.spellings == {"john": "John", "mary": "Mary"}

@@ -22,6 +22,7 @@ from support.cats import relabelled, reworded
 from support.chat_answers import SORRY
 from support.expected import fails
 from support.talkers import ENGLISH, STEREOTYPES, Choose, Talker, made_up, reply, says, spec
+from support.written import lines
 
 CATS = [*made_up(3), *made_up(2, kind="intersentence")]
 PROMPTS = read_prompts(ENGLISH)
@@ -48,7 +49,7 @@ class Runs:
         return ask_cats(work, cats, limits=LIMITS, ties=ties, notice=self.notices.append)
 
     def lines(self, name: str = "replies.jsonl") -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.folder / name).read_bytes().splitlines()]
+        return lines(self.folder / name)
 
     def derived(self) -> dict[str, bytes]:
         return {name: (self.folder / name).read_bytes() for name in DERIVED}

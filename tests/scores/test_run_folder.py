@@ -180,9 +180,8 @@ def test_run_json_says_how_many_parameters_the_model_has(tmp_path: Path) -> None
 
 def test_acl_ll_does_not_take_a_models_own_head(new: New, tmp_path: Path) -> None:
     work = new("bert_pretrained", profile="acl-ll")
-    with fails(
-        "acl-ll needs a next-sentence head that is trained", fix="curation scores train-nsp"
-    ) as caught:
+    head = "a next-sentence head that is trained in the same way for every model"
+    with fails(f"acl-ll needs {head}", fix="curation scores train-nsp") as caught:
         score_cats(work, CATS)
     assert "--accept-own-head" in caught.value.fix
     assert list(tmp_path.iterdir()) == []

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from curation.files import CurationError, read_records
+from curation.files import CurationError
 from curation.kinds import KINDS
 from curation.records import Cat
 from support.scored import (
     CATS,
     Told,
     command,
-    hates,
     likes,
     mixed,
     predicted,
@@ -47,19 +46,6 @@ def gold(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def named(**files: Path) -> list[str]:
     return [w for name, file in files.items() for w in ("--predictions", f"{name}@default={file}")]
-
-
-def test_predictions_for_a_release(example: Path, tmp_path: Path) -> None:
-    """The stereotype of each intrasentence CAT is preferred, and of no intersentence CAT."""
-    every = read_records(example / "3-decisions" / "cats.jsonl", Cat)
-    cats = [cat for cat in every if cat.split == "test"]
-    of = {INTRA: likes, INTER: hates}
-    file = predicted(tmp_path / "p.json", lambda cat, gold: of[cat.kind](cat, gold), cats)
-    gold = example / "7-release" / "0.1.0" / "test.json"
-    kinds = told("predictions", "--gold", gold, "--predictions", file).json["kinds"]
-    for kind, ss in ((INTRA, 100), (INTER, 0)):
-        found = [kinds[kind]["overall"][name] for name in ("lms", "ss", "icat", "cats")]
-        assert found == [100, ss, 0, sum(cat.kind == kind for cat in cats)]
 
 
 # --- files of one kind -----------------------------------------------------------------------

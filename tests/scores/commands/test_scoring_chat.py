@@ -14,7 +14,7 @@ from support.chats import Quirks, chatting
 from support.commands import Ran
 from support.scored import write_gold
 from support.talkers import STEREOTYPES, Talker, reply
-from support.written import beside
+from support.written import beside, files
 
 ENDPOINT = ("--endpoint", "http://127.0.0.1:9/v1")  # nothing listens there
 ENGLISH = shipped("data", "prompts", "en.toml")
@@ -48,11 +48,6 @@ def chat(monkeypatch: pytest.MonkeyPatch) -> Talker:
     made.body = lambda text: reply(text) | {"usage": usage}
     monkeypatch.setattr("curation.scores.running.open_chat", made.open)
     return made
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    """All files below a folder, with their content."""
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 def row(ran: Ran, model: str) -> list[str]:
@@ -267,17 +262,6 @@ def test_a_plan_of_a_run_that_has_begun(score: Curate, chat: Talker, tmp_path: P
     assert f"{replies} line 2, field 'pair'" in ran.err
 
 
-def test_a_plan_for_a_campaign_leaves_it_as_it_is(forked: Curate, tmp_path: Path) -> None:
-    root = tmp_path / "c"
-    forked("init", root, "--yes")
-    ran = forked("scores", "models", "chat:m", *ENDPOINT, "-c", root, "--dry-run")
-    assert ran.code == 1
-    assert "there are no CATs yet" in ran.err
-    before = files(root)
-    assert forked("scores", "models", "chat:m", *ENDPOINT, "-c", root, "--dry-run").code == 1
-    assert files(root) == before
-
-
 # --- bad input ----------------------------------------------------------------------------------
 
 OPTIONS = beside(__file__, "chat_options.toml")
@@ -321,32 +305,6 @@ def test_chat_models_and_others_in_one_command(score: Curate, chat: Talker, tmp_
     assert chat.specs[0].bos == ""
 
 
-def test_what_a_server_refuses(score: Curate, tmp_path: Path) -> None:
-    for label, model, quirks, what, fix in (
-        (
-            "a", "chatty", Quirks(key="sesame"),
-            "does not accept the key (none is set): answered 401",
-            "set the environment variable CURATION_ENDPOINT_KEY to the right key",
-        ),
-        (
-            "b", "other", Quirks(), "answered 404: The model `other` does not exist.",
-            "name a model that it has: chatty",
-        ),
-        (
-            "c", "chatty", Quirks(chat=False),
-            "the server lists models, but it has no /chat/completions: answered 404",
-            "use a server with a chat endpoint; or leave out chat: before the name",
-        ),
-    ):  # fmt: skip
-        with chatting(quirks=quirks) as server:
-            ran = score(f"{label}=chat:{model}", "--endpoint", server.url)
-            assert ran.code == 1
-            assert ran.err.startswith(f"error: {server.url}: {what}"), ran.err
-            assert f"\nfix:   {fix}" in ran.err
-            assert server.requests == 1, "it is not asked again and again"
-        assert (tmp_path / "scores" / label / "choice" / "replies.jsonl").read_bytes() == b""
-
-
 def test_the_key_is_sent_and_kept_nowhere(
     score: Curate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,6 +312,9 @@ def test_the_key_is_sent_and_kept_nowhere(
     with chatting(quirks=Quirks(key="another")) as server:
         ran = score("chat:chatty", "--endpoint", server.url)
         assert server.headers[0]["authorization"] == "Bearer sesame-0123456789"
+        assert server.requests == 1, "it is not asked again and again"
     assert ran.code == 1
+    assert ran.err.startswith(f"error: {server.url}: does not accept the key: answered 401")
+    assert (tmp_path / "scores" / "chatty" / "choice" / "replies.jsonl").read_bytes() == b""
     assert "sesame" not in ran.out + ran.err
     assert not any(b"sesame" in content for content in files(tmp_path).values())

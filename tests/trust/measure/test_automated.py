@@ -122,7 +122,7 @@ def finely_cut(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(scanning, name, value)
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.parquet"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
 @pytest.mark.usefixtures("finely_cut")
 def test_every_form_of_corpus_gives_the_same(tmp_path: Path, name: str) -> None:
     wanted = slow.count(TEXTS * 4, GROUPS)
