@@ -26,20 +26,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Rows:
     return found
 
 
-def test_table_1_counts_a_quarter_of_the_terms(rows: Rows) -> None:
-    found = {(row["row"], row["figure"]): row for row in rows if row["table"] == "1"}
-    terms = {d: found[f"intrasentence, {d}", "terms"]["ours"]
-             for d in ("gender", "profession", "race", "religion")}  # fmt: skip
-    assert terms == {"gender": "10", "profession": "30", "race": "36", "religion": "3"}
-    cats = [int(row["ours"]) for (_, figure), row in found.items() if figure == "CATs"]
-    assert sum(cats) == 4229
-    for (_, figure), row in found.items():
-        if figure == "mean words":
-            far = abs(float(row["ours"]) - float(row["printed"]))
-            assert far < (0.3 if "religion" in row["row"] else 0.2), row
-
-
-def test_the_30_values_of_arxiv_table_7_that_public_predictions_give(rows: Rows) -> None:
+def test_values_that_are_run_and_reasons_why_others_are_not(rows: Rows) -> None:
     own = [row for row in rows if row["row"].startswith("arXiv 2020, Table 7: ")]
     run = [row for row in own if row["ours"] != "not run"]
     assert (len(own), len(run)) == (110, 10)  # five models, two domains; three values a row
@@ -48,14 +35,7 @@ def test_the_30_values_of_arxiv_table_7_that_public_predictions_give(rows: Rows)
     bert = next(row for row in run if "BERT-base, dev, intrasentence, gender" in row["row"])
     assert bert["ours"].split() == ["82.50", "61.48", "63.56"]
     assert all(row["why"] for row in own if row["ours"] == "not run")
-
-
-def test_terms_and_agreement(rows: Rows) -> None:
     race = next(row for row in rows if (row["table"], row["row"]) == ("9", "race"))
     assert (race["printed"], race["ours"]) == ("149", "36")
     assert race["why"].endswith("the data spell otherwise: Norwegian, Eritrea")
-    agreement = [row for row in rows if row["table"] == "10"]
-    assert len(agreement) == 79 + 3
-    # The mean printed agreement of these terms, and the mean sum of squared shares of their votes.
-    assert (agreement[0]["printed"], agreement[0]["ours"]) == ("0.785", "0.794")
-    assert float(agreement[1]["ours"]) > 0.99
+    assert len([row for row in rows if row["table"] == "10"]) == 79 + 3

@@ -506,6 +506,7 @@ def test_the_command_prints_what_fails_or_is_inconclusive(gold: Gold) -> None:
         "by set of scoring rules: ll",  # its row fails
         "The dataset: mild",  # its row is inconclusive
         "All tests that ran pass: face validity of vectors/gender-w2v.",
+        "Not tested, because something is missing",
         "swapped",  # a control that did not fail
         "2 negative controls (wrong on purpose): 1 rejected, 1 accepted",
         "--all prints the other rows, too",

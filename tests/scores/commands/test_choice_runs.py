@@ -38,14 +38,10 @@ def test_chat_models_are_ranked_by_themselves_and_beside_likelihoods(gold: Path)
         ("profile choice", ["likes/choice", "mixed/choice"]),
         ("profile choice, texts altered: lower", ["likes/choice+lower"]),
     ]
-    assert {(row["a"], row["b"], row["kind"]) for row in report["mechanisms"]} == {
-        ("default", "choice", kind) for kind in ("both", "intrasentence", "intersentence")
-    }
-    assert {(row["a"], row["b"], row["what"]) for row in report["shifts"]} >= {
-        ("likes/choice", "likes/default", "rule"),
-        ("likes/choice+lower", "likes/choice", "variant"),
-    }
+    shifts = {(row["a"], row["b"], row["what"]) for row in report["shifts"]}
+    assert ("likes/choice", "likes/default", "rule") in shifts
     assert "Means over the models of both default and choice" in did.out
+    assert "both, intrasentence, intersentence: likes, mixed" in did.out
     assert "refuses/choice: left out: has no results, because 60 of 60 questions" in did.err
     assert "asked in the same way" not in did.err
 

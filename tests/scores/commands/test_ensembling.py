@@ -43,7 +43,6 @@ def test_an_ensemble_is_fitted_on_dev_and_compared(scored: Path) -> None:
     assert about["dev_cats"] == [cat.id for cat in CATS[12:]]
     digests = {q.association: q.digest for cat in CATS for q in questions(cat)}
     scores = read_records(folder / "scores.jsonl", Score)
-    assert len(scores) == 60
     assert {score.association: score.asked for score in scores} == digests
     kept = json.loads((folder / "results.json").read_text("utf-8"))
     assert kept["splits"]["test"]["overall"]["icat"] == 100.0

@@ -147,13 +147,8 @@ def test_runs_are_beside_the_printed_rows(gold: Path, tmp_path: Path) -> None:
     file = predicted(tmp_path / "p.json", fixed(s=2, a=3, u=1), CATS)
     named = (f"--predictions={name}={file}" for name in ("roberta-base", "bakery"))
     did = told("published", "--gold", gold, "--scores", tmp_path / "s", *named)
-    rows = did.json["rows"]
-    assert [(row["model"], row["rule"], row["same_rule"]) for row in rows] == [
-        ("GPT2", "ll-bos", False),
-        ("RoBERTa-base", "predictions", None),
-    ]
     # Printed ss of RoBERTa-base 54.21; here the anti-stereotype always wins.
-    figure = rows[1]["figures"]["ss"]
+    figure = did.json["rows"][1]["figures"]["ss"]
     assert (figure["printed"], figure["value"]) == (54.21, 0.0)
     assert "other: ll-bos" in did.out
     assert "rule: the run was scored by another rule than the printed" in did.out
