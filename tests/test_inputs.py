@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 import curation
+from curation.campaign.settings import read_settings
+from curation.catsets.stereoset import read_cats
 from curation.files import CurationError, digest, open_input, read_bytes, read_text
+from curation.formats.packed import packing_of, read_lines
+from curation.formats.predictions import read_predictions
+from curation.formats.rows import read_rows
+from curation.formats.word_vectors import read_vectors
+from curation.measures.counting import read_counts
+from curation.terms.dump import scan
+from curation.terms.facts import FactRequest
 
 ROOT = Path(curation.__file__).parent
 METHODS = {
@@ -92,5 +101,32 @@ def special(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 def test_what_is_not_a_regular_file_is_not_opened(
     special: Path, read: Callable[[Path], object]
 ) -> None:
-    with pytest.raises(CurationError, match=f"^{special}: is a device or a pipe, not a file"):
+    with pytest.raises(CurationError, match=f"^{special}: is a device or a pipe, not a file") as no:
         read(special)
+    assert no.value.fix == "save what it gives as a file, and name it"
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "rows": lambda path: list(read_rows(path)),
+    "lines": lambda path: list(read_lines(path)),
+    "packed": packing_of,
+    "CATs": read_cats,
+    "predictions": lambda path: list(read_predictions(path)),
+    "vectors": read_vectors,
+    "counts": read_counts,
+    "dump": lambda path: scan([path], [FactRequest("d", ("P1",))], languages=("en",), own=("en",)),
+    "settings": read_settings,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_reader_names_what_is_not_there_and_a_folder(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder.bin").mkdir()
+    for path, says in (
+        (tmp_path / "none.bin", "no such file"),
+        (tmp_path / "folder.bin", "is a folder"),
+    ):
+        with pytest.raises(CurationError, match=says) as caught:
+            READERS[name](path)
+        assert str(path) in caught.value.what
+        assert caught.value.fix

@@ -7,16 +7,9 @@ import pytest
 
 import curation
 from curation.pipeline import bring_up_to_date
+from support.commands import set_to
 
 NEEDED, ONE_MORE = "needed = 3\n", "needed = 4\n"
-
-
-def edit(folder: Path, before: str, after: str) -> None:
-    """Change the settings."""
-    path = folder / "campaign.toml"
-    text = path.read_text("utf-8")
-    assert before in text
-    path.write_text(text.replace(before, after), "utf-8")
 
 
 @pytest.mark.filterwarnings("error")
@@ -27,7 +20,7 @@ def test_what_is_up_to_date_gives_no_warning(finished: Path) -> None:
 
 def test_what_is_out_of_date_gives_a_warning_and_stays(finished: Path) -> None:
     kept = curation.open_campaign(finished).cats
-    edit(finished, NEEDED, ONE_MORE)
+    set_to(finished, NEEDED, ONE_MORE)
     campaign = curation.open_campaign(finished)
     with pytest.warns(UserWarning, match="decisions.jsonl: out of date, or made from what is"):
         decided = campaign.decisions
@@ -45,7 +38,7 @@ def test_what_is_out_of_date_gives_a_warning_and_stays(finished: Path) -> None:
 
 def test_settings_are_those_of_when_it_was_opened(finished: Path) -> None:
     campaign = curation.open_campaign(finished)
-    edit(finished, NEEDED, ONE_MORE)
+    set_to(finished, NEEDED, ONE_MORE)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert campaign.cats

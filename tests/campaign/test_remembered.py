@@ -45,13 +45,6 @@ def test_what_is_not_needed_any_more_can_be_freed(campaign: Campaign) -> None:
     assert campaign.terms is terms
 
 
-def test_settings_that_were_edited_are_read_by_opening_again(campaign: Campaign) -> None:
-    path = campaign.root / "campaign.toml"
-    path.write_text(path.read_text("utf-8").replace("seed = 1\n", "seed = 7\n"), "utf-8")
-    assert campaign.settings.campaign.seed == 1
-    assert campaign.reload().settings.campaign.seed == 7
-
-
 def test_a_campaign_is_not_given_to_other_processes(campaign: Campaign) -> None:
     with pytest.raises(TypeError, match="give a process its folder"):
         pickle.dumps(campaign)

@@ -119,13 +119,8 @@ def test_a_damaged_file_names_the_place(bring: Bring, published: Json) -> None:
     assert "fix:   save the file as UTF-8" in said
     for content, says in (
         (b"", "is empty"),
-        (b" \n", "is empty"),
-        (b"id,label\n1,2\n", "not a StereoSet file"),
         (b'{"version": 1, "data": nonsense}', "line 1 column 24: not JSON"),
-        ([], "not a StereoSet file"),
         ({"data": []}, "not a StereoSet file"),
-        ({"data": {"sentences": []}}, "not a StereoSet file"),
-        ({"intrasentence": [{"id": "1", "score": 2}]}, "not a StereoSet file"),
         ({"data": {"intrasentence": {}}}, "data.intrasentence is not a list"),
         ({"data": {"intersentence": ["x"]}}, "data.intersentence[0]: not an object"),
         ({"data": {"intersentence": []}}, "contains no items"),
@@ -353,19 +348,6 @@ def test_a_wrong_setting_stops_every_command(campaign: Campaign) -> None:
         assert done.code == 1
         assert f"error: {path} line {line}, decisions.neded: no such setting" in done.err
         assert "fix:   did you mean 'needed'?" in done.err
-
-
-@pytest.mark.parametrize("source", ["answers", "stereoset"])
-def test_a_file_that_is_not_there_and_a_folder(
-    campaign: Campaign, tmp_path: Path, source: str
-) -> None:
-    done = run("import", source, tmp_path / "none", "-c", campaign.root)
-    assert (done.code, done.out) == (1, "")
-    assert f"error: {tmp_path / 'none'}: no such file" in done.err
-    assert "fix:   check the path" in done.err
-    done = run("import", source, tmp_path, "-c", campaign.root)
-    assert done.code == 1
-    assert f"{tmp_path}: is a folder, not a file" in done.err
 
 
 def test_decisions_on_what_is_not_there(finished: Path) -> None:

@@ -20,15 +20,19 @@ TERMS = {"term-1": Term(id="term-1", text="baker", domain="profession", family="
 Report = tuple[list[Item], list[Decision], Any]
 
 
-def counted(items: list[Item], said: dict[str, str], **more: Any) -> Report:
-    """The facts by labels: for each association a letter for each of a to e, s, a, u or r."""
-    given = [
+def given(said: dict[str, str], without: str = "") -> list[Any]:
+    """The labels of people, without those of some."""
+    return [
         (association, who, VALUES[letter])
         for association, letters in said.items()
         for who, letter in zip("abcde", letters, strict=False)
-        if letter != "-"
+        if letter != "-" and who not in without
     ]
-    found = count(items, labels(given))
+
+
+def counted(items: list[Item], said: dict[str, str], **more: Any) -> Report:
+    """The facts by labels: for each association a letter for each of a to e, s, a, u or r."""
+    found = count(items, labels(given(said)))
     decisions = judge(items, found.votes)
     return items, decisions, facts(items, decisions, found, TERMS, **more)
 
@@ -186,13 +190,7 @@ def test_a_latex_table_escapes_its_cells() -> None:
 
 def test_what_is_left_without_flagged_items() -> None:
     items = [*map(item, "xyz")]
-    given = [
-        (association, who, VALUES[letter])
-        for association, letters in SAID.items()
-        for who, letter in zip("abcde", letters, strict=True)
-        if letter != "-"
-    ]
-    counts = count(items, labels(given))
+    counts = count(items, labels(given(SAID)))
     decisions = judge(items, counts.votes)
     none, one, two = module.without_flagged(decisions, counts, {"x": 2, "z": 1})
     # SAID has 33 labels: 15 on x, 15 on y and 3 on z. x is the CAT, and z has no gold label.
@@ -200,11 +198,7 @@ def test_what_is_left_without_flagged_items() -> None:
     assert none == {"by": 0, "items": 3, **module.outcome(decisions, counts)}
     assert (none["labels"], none["cats"]) == (33, 1)
     assert (one["by"], one["items"]) == (1, 1)
-    assert (one["labels"], one["cats"], one["gold"]) == (
-        15,
-        0,
-        100,
-    )
+    assert (one["labels"], one["cats"], one["gold"]) == (15, 0, 100)
     votes = [[5, 0, 0, 0], [3, 2, 0, 0], [0, 0, 5, 0]]  # of y
     assert one["alpha"] == coefficient("alpha", np.array(votes))
     assert (two["by"], two["items"]) == (2, 2)
@@ -216,13 +210,7 @@ def test_the_outcome_of_labels_and_what_is_said_of_people_who_failed_checks() ->
     items = [*map(item, "xyz")]
 
     def found(without: str) -> module.Outcome:
-        given = [
-            (association, who, VALUES[letter])
-            for association, letters in SAID.items()
-            for who, letter in zip("abcde", letters, strict=True)
-            if letter != "-" and who not in without
-        ]
-        counts = count(items, labels(given))
+        counts = count(items, labels(given(SAID, without)))
         return module.outcome(judge(items, counts.votes), counts)
 
     # Of 9 associations, x and y have 6 gold labels. Alpha is that of the decided items, x and y.

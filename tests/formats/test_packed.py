@@ -192,11 +192,6 @@ def test_lines_and_compression(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(content)[:-4])
     with fails("cannot be decompressed"):
         list(read_lines(path, packing=".gz"))
-    for read in (packing_of, lambda path: list(read_lines(path))):
-        with fails("no such file"):
-            read(tmp_path / "none")
-    with fails("is a folder"):
-        list(read_lines(tmp_path))
 
 
 def test_a_compressed_corpus_of_many_articles_is_read(tmp_path: Path) -> None:

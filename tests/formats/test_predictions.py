@@ -60,12 +60,8 @@ def test_another_form_is_named(tmp_path: Path, name: str, text: str, message: st
         ([*PAIRS[:-1], ("tu", -math.inf)], "the prediction for id tu is -inf"),
         ([*PAIRS[:-1], ("tu", 10**400)], "the prediction for id tu is a huge number"),
         ([*PAIRS[:-1], ("tu", None)], "the prediction for id tu is None, not a finite number"),
-        ([*PAIRS[:-1], ("tu", "0.5")], "the prediction for id tu is '0.5', not a finite number"),
         ([*PAIRS[:-1], ("tu", True)], "the prediction for id tu is True, not a finite number"),
-        (
-            [*PAIRS[:-1], ("tu", "1e999")],
-            "the prediction for id tu is '1e999', not a finite number",
-        ),
+        ([*PAIRS[:-1], ("tu", "1e999")], "id tu is '1e999', not a finite number"),
         ([*PAIRS[:-1], ("tu", [[1]])], "the prediction for id tu is [[1]], not a finite number"),
         ([*PAIRS[:-1], ("tu", -(10**400))], "the prediction for id tu is a huge number"),
     ],

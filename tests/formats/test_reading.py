@@ -83,10 +83,3 @@ def test_rows_by_their_lines(tmp_path: Path, data: bytes | str, found: dict[int,
 def test_what_is_wrong_is_named(tmp_path: Path, data: bytes | str, what: str, fix: str) -> None:
     with fails(str(tmp_path / "a.csv"), what, fix=fix):
         rows(tmp_path, data)
-
-
-def test_no_such_file_and_a_folder(tmp_path: Path) -> None:
-    with fails("no such file"):
-        list(read_rows(tmp_path / "none.csv"))
-    with fails("is a folder, not a file"):
-        list(read_rows(tmp_path))

@@ -196,12 +196,6 @@ def test_pickles_are_refused(tmp_path: Path, name: str) -> None:
     assert "save_word2vec_format" in found
 
 
-def test_no_file_and_a_folder(tmp_path: Path) -> None:
-    assert "no such file" in refusal(tmp_path / "a.bin")
-    (tmp_path / "b.bin").mkdir()
-    assert "is a folder" in refusal(tmp_path / "b.bin")
-
-
 def _saved(**arrays: object) -> bytes:
     file = io.BytesIO()
     np.savez(file, **arrays)  # type: ignore[arg-type]

@@ -11,10 +11,7 @@ from curation.campaign.store import open_campaign
 from curation.pages import bars, made
 from curation.pages.bars import Scale
 from curation.pages.sourced import wrap
-
-
-def lines(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+from support.written import lines
 
 
 @pytest.fixture(scope="module")

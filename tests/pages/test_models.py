@@ -21,6 +21,7 @@ from curation.scores.groups import Difference
 from curation.scores.published import targets
 from support.cats import cat
 from support.scored import CATS, chance, likes, put, scored_campaign, write_cats, write_gold
+from support.written import lines
 
 MEASURES = ("lms", "ss", "icat")
 Json = dict[str, Any]
@@ -41,10 +42,6 @@ def shown(html: str) -> dict[str, set[str]]:
     for key, text in re.findall(pattern, html):
         found.setdefault(unescape(key), set()).add(text)
     return found
-
-
-def lines(path: Path) -> list[Json]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def by_hand(cats: list[Json], scores: dict[str, float]) -> dict[str, float]:

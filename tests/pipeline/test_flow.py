@@ -122,18 +122,6 @@ def test_a_json_list_is_read_and_another_table_is_refused_before_it_is_kept(desk
     assert len(list((desk.rounds / "main" / "raw").iterdir())) == 1
 
 
-def test_settings_of_the_rounds_let_items_in(desk: Desk) -> None:
-    changes = {"Baker0": "She", "Baker1 is BLANK.": "Baker1 is BLANKnya."}
-    desk.does("import", "answers", writers(desk, **changes))
-    items = desk.rounds / "main" / "items.jsonl"
-    assert items.read_bytes().count(b"\n") == 2
-    for setting in ("name_target", "blank_alone"):
-        set_to(desk.root, f"{setting} = true", f"{setting} = false")
-    desk.run("decisions", "filter")
-    assert items.read_bytes().count(b"\n") == 4
-    assert '"Baker1 is earlynya."' in items.read_text("utf-8")
-
-
 def test_a_campaign_in_a_language_with_affixes_lets_letters_touch_the_blank(
     forked: Any, tmp_path: Path
 ) -> None:
@@ -155,14 +143,6 @@ def test_a_campaign_in_a_language_with_affixes_lets_letters_touch_the_blank(
     done = forked("import", "answers", tmp_path / "w.csv", "-c", folder)
     assert done.code == 0, done.err
     assert "pitfalls in 2 of 3 items: bidi_control 1, blank_hyphen 1; see" in done.out
-
-
-def test_init_keeps_what_a_folder_ignores_already(forked: Any, tmp_path: Path) -> None:
-    (tmp_path / ".gitignore").write_text("secrets.env\n", "utf-8")
-    assert forked("init", tmp_path, "--yes").code == 0
-    lines = (tmp_path / ".gitignore").read_text("utf-8").splitlines()
-    assert lines[0] == "secrets.env"
-    assert "2-rounds/*/raw/" in lines
 
 
 def test_annotators_who_are_marked_are_counted_without_asking(whole: Desk) -> None:
@@ -219,14 +199,3 @@ def test_a_copy_without_private_files_says_what_it_lacks(whole: Desk, untouched:
     said = whole.refused("rounds", "status")
     assert "tasks.jsonl: is not in this copy of the campaign" in said
     whole.does("scores", "baselines")  # it needs the CATs only
-
-
-def test_a_raw_answer_that_was_changed_stops_everything(whole: Desk, untouched: Any) -> None:
-    segment = next((whole.rounds / "main" / "raw").iterdir())
-    segment.write_bytes(segment.read_bytes().replace(b"late", b"Late", 1))
-    before = untouched(whole.root)
-    assert f"{segment}: these raw answers have changed" in whole.refused("run")
-    assert untouched(whole.root) == before
-    status = whole.run("status")
-    assert "cannot run" in status.out
-    assert "next: put the file back from a backup" in status.out

@@ -28,13 +28,6 @@ def test_spelling_variants_and_plurals_are_one_family() -> None:
     assert set(found.values()) == {"gentleman", "lady", "box"}
 
 
-@pytest.mark.parametrize(("word", "plural"), [("baker", "bakers"), ("lady", "ladies")])
-def test_plurals_are_those_of_english(word: str, plural: str) -> None:
-    assert of(word, plural) == {word: word, plural: word}
-    assert of(word, plural, language="en-GB") == {word: word, plural: word}
-    assert of(word, plural, language="de") == {word: word, plural: plural}
-
-
 def test_marks_make_variants_in_latin_letters_and_words_in_others() -> None:
     assert set(of("Québécois", "Quebecois").values()) == {"Quebecois"}
     assert len(set(of("किता", "कीता").values())) == 2

@@ -9,7 +9,6 @@ from curation.terms.candidates import (
     head_of,
     is_head,
     odd,
-    plurals,
     script,
     usual_script,
 )
@@ -33,13 +32,6 @@ def test_whether_a_label_is_the_head_of_another(
     parent: str, child: str, head: str, language: str, expected: bool
 ) -> None:
     assert is_head(parent, child, head=head, language=language) is expected  # type: ignore[arg-type]
-
-
-def test_plurals_are_those_of_english() -> None:
-    assert {"bakers", "bakeres"} == plurals("baker")
-    assert "ladies" in plurals("lady")
-    assert "gentlemen" in plurals("gentleman")
-    assert "boxes" in plurals("box")
 
 
 def test_the_usual_script_is_that_of_four_in_five_labels() -> None:

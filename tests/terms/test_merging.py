@@ -309,24 +309,6 @@ def test_terms_of_one_label_go_up_together() -> None:
     assert found.fates["film actor Q3"] == "merged same_label film actor"
 
 
-@pytest.mark.parametrize(
-    ("language", "wide", "fine"),
-    [
-        ("id", "aktor", "aktor film"),
-        ("fr", "acteur", "acteur de théâtre"),
-        ("de", "Schauspieler", "Filmschauspieler"),
-        ("nl", "acteur", "filmacteur"),
-        ("ja", "俳優", "映画俳優"),
-        ("en-GB", "actor", "film actor"),
-    ],
-)
-def test_the_head_stands_where_the_language_has_it(language: str, wide: str, fine: str) -> None:
-    table = {"Q1": (wide, 9), "Q2": (fine, 5, ["Q1"])}
-    assert choose(table, merge="all", language=language).kept == {wide: 14}
-    other = "last" if language in ("id", "fr") else "first"
-    assert choose(table, merge="all", language=language, head=other).kept == {wide: 9, fine: 5}
-
-
 def test_the_female_form_of_the_finer_goes_up_in_that_of_the_wider() -> None:
     both = ("Lehrer", 80, [], {"feminine": ["Lehrerin"]})
     finer = {"Q2": ("Musiklehrer", 5, ["Q1"], {"feminine": ["Musiklehrerin"]})}

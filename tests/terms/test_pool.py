@@ -28,10 +28,7 @@ def test_variants_follow_what_is_said_of_a_text(edit: str, kept: Any) -> None:
 
 @pytest.mark.parametrize(
     "edits",
-    [
-        ["Veltlander,merge,Veltland"],
-        ["Veltland,merge,Veltlander", "Veltlandish,merge,Veltlander"],
-    ],
+    [["Veltlander,merge,Veltland"], ["Veltland,merge,Veltlander", "Veltlandish,merge,Veltlander"]],
 )
 def test_forms_of_one_item_that_people_merge_are_counted_once(edits: list[str]) -> None:
     table = {"Q1": ("Veltland", 8, [], {"demonyms": ["Veltlander", "Veltlandish"]})}

@@ -1,7 +1,6 @@
 """Facts by query: from a real engine with difficult data, over a faulty network."""
 
 import json
-import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -302,19 +301,7 @@ SLOW, RESET, HALF = (always(Answer(n)) for n in (faulty.SLOW, faulty.RESET, faul
         (always(Answer(200, DEEP)), "the answer was cut off: «{"),
         (always(Answer(200, "")), "the answer was cut off: «»"),
     ],
-    ids=[
-        "500",
-        "cut",
-        "page",
-        "slow",
-        "reset",
-        "half",
-        "502",
-        "not-sparql",
-        "deep",
-        "cell",
-        "empty",
-    ],
+    ids=["500", "cut", "page", "slow", "reset", "half", "502", "other", "deep", "cell", "empty"],
 )
 def test_what_may_pass_is_tried_again(net: Net, fault: Fault, expected: str) -> None:
     service = net.service(fault, fault, then=GOOD, timeout=0.4)
@@ -399,24 +386,6 @@ def test_nobody_there(net: Net) -> None:
     first = net.messages[0]
     assert first.startswith(f"{service.host}: no connection (")
     assert first.endswith("refused); trying again in 2 s")
-
-
-def test_no_such_host(net: Net, monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(*_: Any, **__: Any) -> None:
-        raise socket.gaierror(-2, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    with fails("query.wikidata.org: no connection ", "not known"):
-        net.open("wdqs").select("SELECT", list)
-
-
-@pytest.mark.parametrize("endpoint", ["https://127.0.0.1:{port}/", "http://127.0.0.1:{port}9999/"])
-def test_an_address_that_cannot_be_spoken_to(net: Net, endpoint: str) -> None:
-    net.service()
-    service = net.open(endpoint.format(port=net.server.server_address[1]))
-    with fails("no connection", fix="address"):
-        service.select("SELECT", list)
-    assert (net.seen, net.waits) == ([], [])
 
 
 # --- too much at once -----------------------------------------------------------------------
