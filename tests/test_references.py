@@ -23,13 +23,8 @@ FOLDERS = ("annotation_configs", "benchmarks", "data", "deploy", "docs", "schema
 # What belongs to others and is not a name in our code: libraries, StereoSet's code, a service, a
 # variable of a template; and patterns of names.
 OTHERS = {
-    *(
-        "LM.loglikelihood",
-        "datasets.load_dataset",
-        "node.name",
-        "section.key",
-        "IntrasentenceLoader",
-    ),
+    *("LM.loglikelihood", "datasets.load_dataset", "node.name", "section.key"),
+    *("IntrasentenceLoader",),
     *("dataloader.py", "eval_generative_models.py", "eval_discriminative_models.py"),
     *("HF_ENDPOINT", "acc_bytes", "acc_norm", "attn_implementation", "experts_implementation"),
     *("sha256sum", "finally", "prolific_token"),

@@ -5,18 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from curation.board.log import NONE, Opened, Refused, chained, head, read_log
+from curation.board.log import NONE, Opened, chained, head, read_log
 from curation.files import CurationError
 from support.hosting import host
+from support.rows import refused
 
 OPENED = Opened(date="2026-11-26", version="0.1.0", facts="a" * 64)
 
 
 def test_each_line_has_the_sha256_of_the_line_before_it(tmp_path: Path) -> None:
-    refused = Refused(
-        date="2026-11-27", version="0.1.0", file="a.json", submission="b" * 64, code="x", detail="y"
-    )
-    lines = chained(chained([], [OPENED]), [refused, refused])
+    lines = chained(chained([], [OPENED]), [refused("a.json", "x")] * 2)
     path = tmp_path / "log.jsonl"
     path.write_bytes(b"".join(lines))
     entries, read = read_log(path)

@@ -12,23 +12,16 @@ import pytest
 
 from curation.board.building import SUMS, build, pages
 from curation.board.folder import Board, open_board
-from curation.board.log import Closed, Opened, Refused, Waits
+from curation.board.log import Closed, Opened, Waits
 from curation.files import CurationError, dump_json
 from support.commands import run
 from support.hosting import host
-from support.rows import rechecked, scored, with_baselines
+from support.rows import rechecked, refused, scored, with_baselines
 from support.told import Page, problems
 
 HOSTILE = '<script>alert("1")</script>\u202e=1+1'
 WAITS = Waits(date="2026-12-24", version="0.1.0", file="later.json", submission="b" * 64)
-REFUSED = Refused(
-    date="2026-12-23",
-    version="0.1.0",
-    file="bad.json",
-    submission="a" * 64,
-    code="missing_scores",
-    detail="line 12: <b>no</b> score",
-)
+REFUSED = refused("bad.json", "missing_scores", "line 12: <b>no</b> score")
 
 
 def labels(root: Path, rows: int) -> Board:

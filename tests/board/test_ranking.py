@@ -1,46 +1,13 @@
 """The rankings of a board: who has a rank, ties, what changed, who waits and who was refused."""
 
-from datetime import date
 from pathlib import Path
 
 import pytest
 
-from curation.board.about import BoardSettings, SetFacts
 from curation.board.building import standings
-from curation.board.log import Closed, Entry, Opened, Refused, Waits, chained, head, read_log
+from curation.board.log import Closed, Opened, Waits, chained, head, read_log
 from curation.records import Fields
-from support.hosting import BOARD_ID
-from support.rows import BASELINES, rechecked, scored
-
-OPENED = Opened(date="2026-11-26", version="0.1.0", facts="a" * 64)
-SETTINGS = BoardSettings(
-    id=BOARD_ID,
-    name="A made-up board",
-    profiles=("default",),
-    rotates=date(2027, 6, 1),
-    expires=date(2028, 6, 1),
-)
-
-
-def facts(**about: object) -> SetFacts:
-    usual: Fields = {
-        "version": "0.1.0",
-        "dataset": "Made up",
-        "language": "en",
-        "hide": "all",
-        "cats": 200,
-        "terms": 20,
-        "kinds": {"intrasentence": 100, "intersentence": 100},
-        "rows": None,
-        "sums": {},
-        "baselines": BASELINES,
-    }
-    return SetFacts(**usual | about)  # type: ignore[arg-type]
-
-
-def made(*entries: Entry, **about: object) -> Fields:
-    """The standings of one test set."""
-    return standings([OPENED, *entries], SETTINGS, {"0.1.0": facts(**about)})
+from support.rows import BASELINES, OPENED, SETTINGS, facts, made, rechecked, refused, scored
 
 
 def ranks(content: Fields, ranking: int = 0) -> dict[str, int | None]:
@@ -73,22 +40,11 @@ def test_only_rows_whose_last_recheck_agreed_are_ranked() -> None:
     )
     assert list(ranks(content).items()) == [("good", 1), ("late", 1), ("bad", None), ("own", None)]
     rows = content["sets"][0]["rankings"][0]["rows"]
-    states = {row["model"]: row["state"] for row in rows}
-    assert states == {
-        "good": "rechecked",
-        "late": "rechecked",
-        "bad": "differs",
-        "own": "self-reported",
-    }
-    found = {
-        "revision": rows[2]["revision"],
-        "agrees": False,
-        "cats": 59,
-        "orders": 31,
-        "beyond": 40,
-        "largest": 0.4123,
-    }
-    assert rows[2]["recheck"] == {"date": "2026-12-02", **found}
+    states = [row["state"] for row in rows]
+    assert states == ["rechecked", "rechecked", "differs", "self-reported"]
+    found = {"agrees": False, "cats": 59, "orders": 31, "beyond": 40, "largest": 0.4123}
+    revision = rows[2]["revision"]
+    assert rows[2]["recheck"] == {"date": "2026-12-02", "revision": revision, **found}
     assert rows[3]["recheck"] is None
     assert content["sets"][0]["rows"] == {"used": 4, "allowed": 5, "ranked": 2}
 
@@ -138,15 +94,8 @@ def test_the_queue_keeps_its_order_and_ends_with_a_score_or_a_refusal() -> None:
         return Waits(date=f"2026-12-{day:02}", version="0.1.0", **same)
 
     row = scored("a", 90, file="a.json", submission="a" * 64)
-    refused = Refused(
-        date="2026-12-05",
-        version="0.1.0",
-        file="c.json",
-        submission="c" * 64,
-        code="changed",
-        detail="x",
-    )
-    test = made(*(waits(n, name) for n, name in enumerate("dacb", 1)), row, refused)["sets"][0]
+    queue = (waits(n, name) for n, name in enumerate("dacb", 1))
+    test = made(*queue, row, refused("c.json", "changed"))["sets"][0]
     assert [(w["place"], w["file"], w["date"]) for w in test["waiting"]] == [
         (1, "d.json", "2026-12-01"),
         (2, "b.json", "2026-12-04"),

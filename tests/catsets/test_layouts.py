@@ -232,17 +232,6 @@ def test_a_field_that_is_empty_is_named(tmp_path: Path) -> None:
         read_cats(path)
 
 
-def test_of_repeated_items_the_first_is_kept(tmp_path: Path) -> None:
-    path = catsets.write_json(tmp_path / "a.json", [*items(), *items()[:2]])
-    with fails(
-        "the id cat-1 is already used in a.json [0]",
-        '2 items are not CATs or repeat an id: "cat-1", "cat-2"',
-        fix='and skip = "bad"',  # their ids would leave out the first ones, too
-    ):
-        read_cats(path)
-    assert len(read_cats(catsets.mapping(tmp_path, 'files = ["a.json"]\nskip = "bad"\n'))) == 4
-
-
 @pytest.mark.parametrize("name", ["stereoset.json", "hf.jsonl", "options.csv"])
 def test_packed_text_is_read(tmp_path: Path, expected: list[Any], name: str) -> None:
     content = LAYOUTS[name](tmp_path / name).read_bytes()

@@ -15,7 +15,7 @@ from curation.formats.parquet import TextColumns, each_columns, read_parquet
 from curation.release.anonymous import _parquet_texts
 from support.child import Tell, in_a_child
 
-TRIES = 1500
+TRIES = 500
 
 TABLE = arrow.table(
     {"text": ["a kind baker", None, "rain"] * 9, "n": [*range(27)], "votes": [[1, 2], [], [3]] * 9}
@@ -44,19 +44,16 @@ READERS: dict[str, Callable[[Path], object]] = {
 def test_a_text_that_the_dictionary_lacks_is_an_error(tmp_path: Path) -> None:
     path, data = tmp_path / "a.parquet", _written(compression="none")
 
-    def read(at: int, bit: int) -> object:
-        path.write_bytes(data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :])
-        return _texts(path)
-
-    said = []
     about = int.from_bytes(data[-8:-4], "little")
     for at in range(4, len(data) - 8 - about):
         for bit in (1, 4, 64):
+            path.write_bytes(data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :])
             try:
-                read(at, bit)
+                _texts(path)
             except CurationError as error:
-                said.append(error.what)
-    assert any("a.parquet: cannot be read as Parquet: Dictionary ind" in what for what in said)
+                if "a.parquet: cannot be read as Parquet: Dictionary ind" in error.what:
+                    return
+    raise AssertionError("no change of a bit leads out of the dictionary")
 
 
 @pytest.mark.long

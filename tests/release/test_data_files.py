@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -223,12 +222,6 @@ def test_hidden_cats_have_no_class_and_no_labels(tmp_path: Path) -> None:
     path.write_bytes(files[name])
     with fails("hidden"):
         read_cats(path)
-
-
-def test_without_pyarrow_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with fails("pyarrow", fix="pip install 'curation[parquet]'"):
-        data_files.check_installed()
 
 
 # --- CITATION.cff, croissant.json and datapackage.json --------------------------------------------

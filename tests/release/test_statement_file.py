@@ -11,11 +11,9 @@ import pytest
 from curation.campaign.store import Campaign
 from curation.release import statement as team
 from curation.release.texts import questions
-from curation.release.texts.card import statement
 from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys
 from curation.released.facts import Author, Hub, Statement
 from support.expected import fails
-from support.releases import facts
 from support.written import beside
 
 FILLED = Path(__file__).with_name("filled_statement.toml").read_text("utf-8")
@@ -86,15 +84,6 @@ def test_a_filled_file_is_read(campaign: Campaign) -> None:
     others = [q.key for q in QUESTIONS if not q.field and q.key != "purpose"]
     assert [q.key for q in team.open_questions(read)] == others
     assert open_keys(read)[0] == "coverage"
-
-
-def test_an_answer_is_shown_as_it_is(campaign: Campaign) -> None:
-    write(campaign, FILLED)
-    made = statement(facts(statement=team.read_statement(campaign))).decode()
-    assert (
-        "\\--- &lt;script&gt;alert(1)&lt;/script&gt; \\| a \\|\n\n\\# x "
-        "\\!\\[\\](http://x.invalid/y.png) {{x}} C:\\\\new \"quoted\" 'single'\n"
-    ) in made
 
 
 def test_without_a_file_everything_is_open(campaign: Campaign) -> None:

@@ -1,11 +1,14 @@
 """Lines of a board's log with made-up values, without any scores."""
 
+from datetime import date
 from hashlib import sha256
 from typing import Any
 
-from curation.board.about import Baseline, SetFacts
-from curation.board.log import Cell, Rechecked, Scored, Values, chained
-from support.hosting import Hosted
+from curation.board.about import Baseline, BoardSettings, SetFacts
+from curation.board.building import standings
+from curation.board.log import Cell, Entry, Opened, Rechecked, Refused, Scored, Values, chained
+from curation.records import Fields
+from support.hosting import BOARD_ID, Hosted
 
 BASELINES = (
     Baseline(model="IdealLM", split="test", lms=100, ss=50, icat=100),
@@ -24,6 +27,39 @@ BASELINES = (
     ),
     Baseline(model="SentimentLM", split="test", lms=55.5, ss=None, icat=None, lms_ci=(52.1, 58.9)),
 )
+
+
+OPENED = Opened(date="2026-11-26", version="0.1.0", facts="a" * 64)
+SETTINGS = BoardSettings(
+    id=BOARD_ID,
+    name="A made-up board",
+    contact="board@example.org",
+    profiles=("default",),
+    rotates=date(2027, 6, 1),
+    expires=date(2028, 6, 1),
+)
+
+
+def facts(**about: object) -> SetFacts:
+    """What is known of a test set; ``about`` replaces some of it."""
+    usual: Fields = {
+        "version": "0.1.0",
+        "dataset": "Made up",
+        "language": "en",
+        "hide": "all",
+        "cats": 200,
+        "terms": 20,
+        "kinds": {"intrasentence": 100, "intersentence": 100},
+        "rows": None,
+        "sums": {},
+        "baselines": BASELINES,
+    }
+    return SetFacts(**usual | about)  # type: ignore[arg-type]
+
+
+def made(*entries: Entry, **about: object) -> Fields:
+    """The standings of one test set."""
+    return standings([OPENED, *entries], SETTINGS, {"0.1.0": facts(**about)})
 
 
 def cell(icat: float, wide: float = 5.0) -> Cell:
@@ -76,6 +112,12 @@ def rechecked(row: Scored, day: int = 2, *, agrees: bool = True) -> Rechecked:
         revision=row.revision,
         largest=0.0000012 if agrees else 0.4123,
     )
+
+
+def refused(file: str, code: str, detail: str = "", **about: Any) -> Refused:
+    """The line of a refused submission; ``about`` replaces what it usually has."""
+    usual = {"date": "2026-12-05", "version": "0.1.0", "submission": "c" * 64}
+    return Refused(file=file, code=code, detail=detail, **usual | about)
 
 
 def with_baselines(hosted: Hosted) -> SetFacts:
