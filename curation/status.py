@@ -1,6 +1,6 @@
 """The state of a campaign: its steps, rounds and score runs, and what to do next."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,7 @@ from curation.release import versions
 from curation.rounds import status as round_status
 from curation.rounds.platforms.interface import Progress
 from curation.rounds.platforms.texts import before_rounds
-from curation.rounds.status import RoundStatus
+from curation.rounds.progress import RoundStatus
 from curation.scores.run_folder import COMPARISONS, SCORES, check_about
 from curation.terms.explain import items_that_need_old_texts
 from curation.terms.fetching import facts_files
@@ -38,46 +38,61 @@ if TYPE_CHECKING:
 IMPORTS = "curation import answers FILE, or curation import stereoset FILE"
 
 
-def before_answers(
-    campaign: Campaign, measures: "Sequence[RunState]", *, current: Collection[str], terms_kept: int
-) -> str:
-    """What to do next: for measures of bias if somebody uses them, and for a dataset.
+class _Found(NamedTuple):
+    """What was read of a campaign: its steps, rounds and runs."""
 
-    Args:
-        campaign: the campaign.
-        measures: its runs of measures of bias.
-        current: the names of the steps whose results are up to date.
-        terms_kept: how many terms the step select kept.
-    """
-    usual = _for_dataset(campaign, selected="select" in current, terms_kept=terms_kept)
-    first = _for_measures(campaign, measures, reported="trust" in current)
+    campaign: Campaign
+    pipeline: Sequence[Step]
+    steps: "Mapping[str, StepStatus]"
+    scores: "Sequence[ScoreRun]"
+    measures: "Sequence[RunState]"
+
+    def is_current(self, step: str) -> bool:
+        """Whether the results of a step are up to date."""
+        return self.steps[step].state == UP_TO_DATE
+
+    @property
+    def measure_again(self) -> str:
+        """The command that brings the first old measure of bias up to date; empty if none is."""
+        return next((run.again for run in self.measures if run.again), "")
+
+    @property
+    def score_again(self) -> str:
+        """The command that brings the first old score run up to date; empty if none is."""
+        return next((run.again for run in self.scores if run.again), "")
+
+
+def _before_answers(found: _Found) -> str:
+    """What to do next: for measures of bias if somebody uses them, and for a dataset."""
+    usual, first = _for_dataset(found), _for_measures(found)
     return f"{first}; or, for a dataset, {usual}" if first else usual
 
 
-def _for_measures(campaign: Campaign, measures: "Sequence[RunState]", *, reported: bool) -> str:
+def _for_measures(found: _Found) -> str:
     """What to do about measures of bias; "" if nobody uses them."""
-    if again := next((run.again for run in measures if run.again), ""):
+    if again := found.measure_again:
         return f"{again}, then curation trust report"
-    if measures:
-        return "read 6-trust/report.md" if reported else "curation trust report"
-    if campaign.settings.groups:
+    if found.measures:
+        return "read 6-trust/report.md" if found.is_current("trust") else "curation trust report"
+    if found.campaign.settings.groups:
         return "curation trust text FILE, or another measure (curation trust -h)"
     return ""
 
 
-def _for_dataset(campaign: Campaign, *, selected: bool, terms_kept: int) -> str:
+def _for_dataset(found: _Found) -> str:
+    campaign = found.campaign
     domains = campaign.settings.domains.values()
     wikidata = any(domain.properties for domain in domains)
     sources = wikidata or any(domain.words for domain in domains)
     edits = campaign.folder("terms") / "edits.csv"
-    if not sources and not edits.exists() and not terms_kept:
+    if not sources and not edits.exists() and not found.steps["select"].counts.get("kept"):
         return (
             "name properties or words in [domains] of campaign.toml, then run curation status "
             f"again; or {IMPORTS}"
         )
     if wikidata and not all(path.exists() for path in facts_files(campaign)):
         return f"curation terms query, or curation terms scan FILE; or {IMPORTS}"
-    if not selected:
+    if not found.is_current("select"):
         return "curation terms select"
     plan = _plan(campaign, " --floor AMOUNT --write-seconds S --label-seconds S")
     return (
@@ -178,27 +193,26 @@ def read_status(campaign: Campaign, pipeline: Sequence[Step]) -> Status:
     planned = [each.name for each in campaign.rounds]
     names = [*planned, *sorted({*campaign.round_names()} - {*planned})]
     work = _work(campaign, steps)
-    scores = score_runs(campaign)
-    measures = _measure_runs(campaign)
+    found = _Found(campaign, pipeline, steps, score_runs(campaign), _measure_runs(campaign))
     return Status(
         steps=[_with_needs(campaign, step, steps) for step in pipeline],
         rounds=[round_counts(campaign, name) for name in names],
         work=[progress for _, progress in work],
-        scores=scores,
-        trust=measures,
+        scores=[*found.scores],
+        trust=[*found.measures],
         warnings=list(
             dict.fromkeys(
                 (
-                    *_term_warnings(campaign, steps),
+                    *_term_warnings(found),
                     *_gold_warnings(steps["filter"]),
                     *_suspect_warnings(steps["agreement"]),
-                    *_kept_warnings(campaign, pipeline, steps),
-                    *_release_warnings(campaign, pipeline, steps),
+                    *_kept_warnings(found),
+                    *_release_warnings(found),
                     *_waiting_warnings(campaign),
                 )
             )
         ),
-        next=_next(campaign, pipeline, steps, work, scores, measures),
+        next=_next(found, work),
     )
 
 
@@ -211,11 +225,12 @@ def _measure_runs(campaign: Campaign) -> "list[RunState]":
     return measure_runs(campaign)
 
 
-def _term_warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
+def _term_warnings(found: _Found) -> list[str]:
     """What is wrong with the terms; of edits.csv if the selection is up to date."""
+    campaign = found.campaign
     try:
         campaign[EDITS]
-        if steps["select"].state != UP_TO_DATE:
+        if not found.is_current("select"):
             return []
         problems = edit_problems(campaign)
         if (more := len(problems) - SHOWN) > 0:
@@ -366,16 +381,14 @@ def _suspect_warnings(agreement: StepStatus) -> list[str]:
     return about_suspects(counts.get("suspect", 0))
 
 
-def _kept_warnings(
-    campaign: Campaign, pipeline: Sequence[Step], steps: Mapping[str, StepStatus]
-) -> list[str]:
+def _kept_warnings(found: _Found) -> list[str]:
     """What the steps warned of when they made the results that are up to date.
 
     Lines of edits.csv that are not applied are named apart.
     """
-    lines = {*edit_problems(campaign)}
-    made = (step for step in pipeline if steps[step.name].state == UP_TO_DATE)
-    runs = (last_run(campaign, step) for step in made)
+    lines = {*edit_problems(found.campaign)}
+    made = (step for step in found.pipeline if found.is_current(step.name))
+    runs = (last_run(found.campaign, step) for step in made)
     return [text for run in runs if run for text in run.warnings if text not in lines]
 
 
@@ -385,19 +398,17 @@ def _all_are_published(counts: Mapping[str, int]) -> bool:
     return bool(missing) and missing == counts.get("gold_without_votes")
 
 
-def _release_warnings(
-    campaign: Campaign, pipeline: Sequence[Step], steps: Mapping[str, StepStatus]
-) -> list[str]:
+def _release_warnings(found: _Found) -> list[str]:
     """What to know before a release: an older version, and items that have an old name."""
-    warnings = []
-    for step in pipeline:
-        if step.fixed and steps[step.name].state == OLDER:
+    campaign, warnings = found.campaign, []
+    for step in found.pipeline:
+        if step.fixed and found.steps[step.name].state == OLDER:
             where = campaign.relative(versions.version_folder(campaign))
             warnings.append(
                 f"{where} is as of older data or settings; raise version in [release], or delete "
                 "the folder if nobody has it, and build: curation release build"
             )
-    known = all(steps[name].state == UP_TO_DATE for name in ("select", "answers"))
+    known = found.is_current("select") and found.is_current("answers")
     items = items_that_need_old_texts(campaign) if known else []
     if items and campaign.settings.rounds.name_target:
         warnings.append(
@@ -428,46 +439,32 @@ def _work(
     return [(status, round_status.progress_of(campaign, status)) for status in rounds]
 
 
-def _next(
-    campaign: Campaign,
-    pipeline: Sequence[Step],
-    steps: Mapping[str, StepStatus],
-    work: "Sequence[tuple[RoundStatus, Progress]]",
-    scores: Sequence[ScoreRun],
-    measures: "Sequence[RunState]",
-) -> str:
+def _next(found: _Found, work: "Sequence[tuple[RoundStatus, Progress]]") -> str:
+    campaign = found.campaign
     for status, progress in work:
         if (advice := round_status.advice(status, progress)) != "closed":
             return f"{progress.round}: {advice}"
-    text = _next_of_campaign(campaign, pipeline, steps, scores, measures)
+    text = _next_of_campaign(found)
     first = before_rounds(campaign) if "curation rounds open" in text else ""
     if first and campaign.round_names() and not campaign.rounds:
         return f"{text}; before you open a round, {first}"  # it may only import answers
     return f"{first}; then {text}" if first else text
 
 
-def _next_of_campaign(
-    campaign: Campaign,
-    pipeline: Sequence[Step],
-    steps: Mapping[str, StepStatus],
-    scores: Sequence[ScoreRun],
-    measures: "Sequence[RunState]",
-) -> str:
+def _next_of_campaign(found: _Found) -> str:
     """What to do next if no open round says it."""
+    campaign, steps = found.campaign, found.steps
     fold, decided = steps["answers"], steps["filter"]
     neutral = round_status.about_neutral(campaign) if fold.state == UP_TO_DATE else ""
     if neutral:
         return f"labels for neutral associations: {neutral}"
     if not campaign.round_names():
-        current = {name for name, step in steps.items() if step.state == UP_TO_DATE}
-        kept = steps["select"].counts.get("kept", 0)
-        return before_answers(campaign, measures, current=current, terms_kept=kept)
+        return _before_answers(found)
     if fixes := [step.fix for step in steps.values() if step.fix]:
         return fixes[0]
     works = {round.name: ROUNDS[round.kind].work for round in campaign.rounds}
     if {works.get(name) for name in campaign.round_names()} == {"review"}:
-        selected = steps["select"].state == UP_TO_DATE
-        first = "" if selected else "curation terms select, then "
+        first = "" if found.is_current("select") else "curation terms select, then "
         return f"{first}{round_status.WRITING}"
     if fold.state == UP_TO_DATE and fold.counts and not fold.counts["items"]:
         why = "there are no items yet: 2-rounds/*/rejected.jsonl says why"
@@ -480,31 +477,29 @@ def _next_of_campaign(
         return before
     elif not kept and decided.state == UP_TO_DATE:
         return f"no item was kept: curation decisions filter says why; then {round_status.WRITING}"
-    if pending := _pending(campaign, pipeline, steps):
-        if "trust" in pending and (old := next((run.again for run in measures if run.again), "")):
-            return f"{old}, then curation run"
+    if pending := _pending(found):
+        if "trust" in pending and found.measure_again:
+            return f"{found.measure_again}, then curation run"
         if {"release"} <= {*pending} <= {"trust", "release"}:
-            return _next_release(campaign, scores)
+            return _next_release(found)
         return "curation run"
     if _all_are_published(decided.counts):
         return about_published_golds(decided.counts)
-    done = _after_decisions(campaign, steps, scores)
+    done = _after_decisions(found)
     if missing := decided.counts.get("too_few_labels", 0):
         more = _more_labels(missing, campaign.items)
         return f"{more}; or, without them, {done}"
     return done
 
 
-def _after_decisions(
-    campaign: Campaign, steps: Mapping[str, StepStatus], scores: Sequence[ScoreRun]
-) -> str:
+def _after_decisions(found: _Found) -> str:
     """What to do when all steps are up to date: scores, and a release that has them."""
-    if not scores:
+    if not found.scores:
         return "curation scores models MODEL, and curation scores baselines"
-    if again := next((run.again for run in scores if run.again), ""):
+    if again := found.score_again:
         return again
-    if steps["release"].state == UP_TO_DATE:
-        where = campaign.relative(versions.version_folder(campaign))
+    if found.is_current("release"):
+        where = found.campaign.relative(versions.version_folder(found.campaign))
         return f"nothing is left to do: {where} is built; curation release check {where} tests it"
     return "curation scores compare; then raise version in [release], and curation release build"
 
@@ -542,27 +537,26 @@ def _more_labels(missing: int, items: Sequence[Item]) -> str:
     )
 
 
-def _pending(
-    campaign: Campaign, pipeline: Sequence[Step], steps: Mapping[str, StepStatus]
-) -> list[str]:
+def _pending(found: _Found) -> list[str]:
     """The steps whose results are missing or out of date, apart from those that do not apply."""
+    steps = found.steps
     return [
         step.name
-        for step in pipeline
+        for step in found.pipeline
         if steps[step.name].state not in (UP_TO_DATE, OLDER)
-        and not (steps[step.name].state == NOT_YET and not step.applies(campaign))
+        and not (steps[step.name].state == NOT_YET and not step.applies(found.campaign))
     ]
 
 
-def _next_release(campaign: Campaign, scores: Sequence[ScoreRun]) -> str:
+def _next_release(found: _Found) -> str:
     """What to do if only the release is missing or out of date, or the trust report with it.
 
     The scores are a part of both.
     """
     build = "curation release build"
-    if isinstance(error := versions.why_blocked(campaign), versions.NoParquetError):
+    if isinstance(error := versions.why_blocked(found.campaign), versions.NoParquetError):
         return f"{error.fix}, then {build}"
-    again = next((run.again for run in scores if run.again), "")
-    if again or not scores:
+    again = found.score_again
+    if again or not found.scores:
         return f"{again or 'curation scores models MODEL'}, then {build}"
     return build

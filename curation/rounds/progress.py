@@ -8,9 +8,11 @@ from functools import lru_cache
 from itertools import combinations_with_replacement, count, product
 from typing import Any, NamedTuple
 
+from curation.campaign.settings import DecisionSettings
 from curation.kinds import GOLDS, Gold
 from curation.records import Answer, Item, Round, Task
-from curation.rounds.platforms.interface import NOTHING, Progress
+from curation.rounds.held import Holding
+from curation.rounds.platforms.interface import Attendance, Demand, Progress
 from curation.text.rules import Caps, Votes, decide
 from curation.text.times import moment, timestamp
 from curation.text.wording import earned
@@ -99,41 +101,76 @@ def received(answers: Iterable[Answer]) -> Counter[str]:
     return Counter(answer.task for answer in answers if answer.code not in NO_SLOT)
 
 
-def on_way(
-    asked: Mapping[str, int],
-    got: Mapping[str, int],
-    held: Mapping[str, int] | None = None,
-    void: Collection[str] = (),
-) -> dict[str, int]:
-    """By task id, how many answers are on their way; tasks without any are left out.
+class RoundStatus(NamedTuple):
+    """A round with all that its progress is computed from.
 
-    Args:
-        asked: how many answers each task was asked for in all.
-        got: the result of ``received``.
-        held: how many answers people hold in tables; None if there are no tables. Answers that were
-            asked for are then on their way until they come in.
-        void: ids of tasks that no answer can serve any more; nothing is on its way for them.
+    Attributes:
+        round: the round.
+        tasks: its tasks.
+        answers: what became of each answer.
+        asked: by task id, how many answers were asked for in all.
+        votes: by item id, the counted votes of its three associations; empty for other kinds
+            than validation.
+        void: the tasks that no answer can serve any more.
+        lack: by task id, how many valid answers it still lacks.
+        tables: the tables that are out, oldest first, then the sheets of refused answers; without
+            void tasks.
+        exchanges_tables: whether tasks are exported and answers imported as tables.
+        waiting: how many answers wait to be pulled.
+        attendance: whether people can come, and who has ended.
+        correctable: how many refused answers could go back to people who work in tables.
     """
-    if held is None:
-        held = {id: n - got.get(id, 0) for id, n in asked.items()}
-    return {id: n for id, n in held.items() if n > 0 and id not in void}
+
+    round: Round
+    tasks: Sequence[Task]
+    answers: Sequence[Answer]
+    asked: dict[str, int]
+    votes: dict[str, list[Votes]]
+    void: set[str]
+    lack: dict[str, int]
+    tables: list[Holding]
+    exchanges_tables: bool
+    waiting: int = 0
+    attendance: Attendance = Attendance()
+    correctable: int = 0
+
+    @property
+    def held(self) -> dict[str, int] | None:
+        """By task id, how many answers are out in tables; None if the round has no tables."""
+        return self._out(corrects=False) if self.exchanges_tables else None
+
+    @property
+    def sheets(self) -> dict[str, int]:
+        """By task id, how many refused answers are out to be corrected."""
+        return self._out(corrects=True)
+
+    @property
+    def to_find(self) -> dict[str, int]:
+        """By task id, how many answers it lacks beside those that people correct."""
+        sheets = self.sheets
+        return {task: max(n - sheets.get(task, 0), 0) for task, n in self.lack.items()}
+
+    @property
+    def demand(self) -> Demand:
+        """What the tasks wait for, beside what people correct."""
+        return Demand(
+            tasks=self.tasks,
+            asked=self.asked,
+            received=received(self.answers),
+            lack=self.to_find,
+            void=self.void,
+            held=self.held or {},
+        )
+
+    def _out(self, *, corrects: bool) -> dict[str, int]:
+        held = Counter[str]()
+        for table in self.tables:
+            if table.corrects == corrects:
+                held.update(table.tasks)
+        return dict(held)
 
 
-def progress(
-    round: Round,
-    tasks: Sequence[Task],
-    answers: Sequence[Answer],
-    *,
-    lack: Mapping[str, int],
-    asked: Mapping[str, int],
-    votes: Mapping[str, Sequence[Votes]],
-    needed: int,
-    of: int,
-    now: str,
-    void: Collection[str] = (),
-    held: Mapping[str, int] | None = None,
-    sheets: Mapping[str, int] = NOTHING,
-) -> Progress:
+def progress(status: RoundStatus, decisions: DecisionSettings, now: str) -> Progress:
     """A round's progress at a time.
 
     Pace is the number of answers per day over the last seven days, or since the first answer. The
@@ -141,28 +178,26 @@ def progress(
     refused or not; all that a person sent for one task is one answer.
 
     Args:
-        round: the round.
-        tasks: its tasks.
-        answers: the answers that came in.
-        lack: the result of ``lacking``.
-        asked: by task id, how many answers were asked for in all.
-        votes: as for ``lacking``.
-        needed: as for ``lacking``.
-        of: as for ``lacking``.
+        status: the round's status.
+        decisions: how many votes make a gold label.
         now: the time, in ISO 8601.
-        void: as for ``lacking``.
-        held: as for ``on_way``.
-        sheets: how many refused answers are out to be corrected.
     """
+    round, answers, lack, void = status.round, status.answers, status.lack, status.void
     came = [a for a in answers if a.code not in NOT_SHOWN]
-    out = Counter(on_way(asked, received(answers), held, void)) + Counter(sheets)
+    held = status.held
+    if held is None:  # what was asked for is on its way until it comes in
+        got = received(answers)
+        held = {id: n - got[id] for id, n in status.asked.items()}
+    out = Counter({id: n for id, n in held.items() if n > 0 and id not in void})
+    out.update(status.sheets)
     remaining = sum(lack.values())
     times = sorted(a.submitted_at for a in came if a.submitted_at)
     per_day, done_at = _pace(times, remaining, now)
-    live = [task for task in tasks if task.id not in void]
-    three = [votes[t.item] for t in live if t.item and t.item in votes]
-    given = sum(sum(map(sum, v)) / 3 for v in three)
-    undecided = sum(decide(v, needed=needed, of=of).reason == "too_few_labels" for v in three)
+    live = [task for task in status.tasks if task.id not in void]
+    votes = [status.votes[t.item] for t in live if t.item and t.item in status.votes]
+    given = sum(sum(map(sum, v)) / len(v) for v in votes)
+    needed, of = decisions.needed, decisions.of
+    undecided = sum(decide(v, needed=needed, of=of).reason == "too_few_labels" for v in votes)
     done = sum(not n for id, n in lack.items() if id not in void)
     paid = len({(a.task, a.annotator) for a in answers if a.code not in NO_PAY})
     more = remaining if round.state != "closed" else 0
@@ -170,15 +205,15 @@ def progress(
         round=round.name,
         kind=round.kind,
         state=round.state,
-        tasks=len(tasks),
+        tasks=len(status.tasks),
         void=len(void),
         done=done,
-        decided=len(three) - undecided if three else done,
+        decided=len(votes) - undecided if votes else done,
         people=len({a.annotator for a in came if a.code is None}),
         answers=len(came),
         refused=sum(a.code is not None for a in came),
-        labels_per_item=given / len(live) if three else None,
-        asked=sum(asked.values()),
+        labels_per_item=given / len(live) if votes else None,
+        asked=sum(status.asked.values()),
         remaining=remaining,
         out=sum(out.values()),
         missing=sum(max(n - out.get(id, 0), 0) for id, n in lack.items()),

@@ -306,7 +306,7 @@ def _guesses(agreements: list[_Agreement], limits: Mapping[str, Fields]) -> list
 def _mark(
     limits: Mapping[str, Fields], code: str, facts: Mapping[str, Any], items: Iterable[str] = ()
 ) -> Mark:
-    evidence = limits[code]["says"].format(**{**limits[code], **facts})
+    evidence = limits[code]["says"].format_map({**limits[code], **facts})
     return Mark(code, evidence, tuple(dict.fromkeys(items))[:SHOWN])
 
 

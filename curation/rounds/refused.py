@@ -36,10 +36,10 @@ from curation.rounds.answers.rows import (
 from curation.rounds.held import LEDGER, write_ledger
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.texts import read_words, shown_texts, task_data
-from curation.rounds.progress import RefusedAnswer
+from curation.rounds.progress import RefusedAnswer, RoundStatus
 from curation.rounds.running import check_takes_tables
 from curation.rounds.sheets import Format, csv_table, is_free, private_names, who_gets_which
-from curation.rounds.status import RoundStatus, read_status, to_correct
+from curation.rounds.status import read_status, to_correct
 from curation.rounds.steps import fold_answers
 from curation.rounds.workbooks import Column, Row, columns, round_workbook, task_row
 from curation.text.times import now

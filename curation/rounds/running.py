@@ -26,8 +26,9 @@ from curation.rounds.platforms.opening import (
     server_address,
     write_round,
 )
+from curation.rounds.progress import RoundStatus
 from curation.rounds.reviews import apply_reviews
-from curation.rounds.status import RoundStatus, read_status, write_asked
+from curation.rounds.status import read_status, write_asked
 from curation.rounds.steps import Refusals, fold_answers, new_refusals, refusals
 from curation.terms.steps import select
 from curation.text.times import now

@@ -24,8 +24,9 @@ from curation.rounds.importing import warn_of_people
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.opening import erased
 from curation.rounds.platforms.texts import read_words, shown_texts, task_data
+from curation.rounds.progress import RoundStatus
 from curation.rounds.running import NewAnswers, check_takes_tables, new_answers
-from curation.rounds.status import RoundStatus, read_status
+from curation.rounds.status import read_status
 from curation.rounds.steps import fold_answers, refusals
 from curation.rounds.workbooks import Column, Row, columns, task_row
 from curation.text.times import Order, now

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from curation.campaign.counted import votes_of
 from curation.campaign.datasets import PLANS
@@ -11,82 +10,18 @@ from curation.campaign.settings import caps_of, least_seconds
 from curation.campaign.store import Campaign
 from curation.files import CurationError, dump_json, read_json, writing
 from curation.kinds import ROUNDS, VALIDATION
-from curation.records import Answer, Round, Task
+from curation.records import Round, Task
 from curation.rounds import progress
 from curation.rounds.answers import people
-from curation.rounds.held import LEDGER, Holding, read_holdings
-from curation.rounds.platforms.interface import Attendance, Demand, Progress, RoundFigures, came
+from curation.rounds.held import LEDGER, read_holdings
+from curation.rounds.platforms.interface import Progress, RoundFigures, came
 from curation.rounds.platforms.opening import open_platform
-from curation.rounds.progress import RefusedAnswer
-from curation.text.rules import Votes
+from curation.rounds.progress import RefusedAnswer, RoundStatus
 from curation.text.times import now
 from curation.text.wording import amount
 
 WRITING = "curation rounds open intrasentence, or curation rounds open intersentence"
 """What to do when the terms are reviewed and selected again."""
-
-
-class RoundStatus(NamedTuple):
-    """A round with all that its progress is computed from.
-
-    Attributes:
-        round: the round.
-        tasks: its tasks.
-        answers: what became of each answer.
-        asked: by task id, how many answers were asked for in all.
-        votes: by item id, the counted votes of its three associations; empty for other kinds
-            than validation.
-        void: the tasks that no answer can serve any more.
-        lack: by task id, how many valid answers it still lacks.
-        tables: the tables that are out, oldest first, then the sheets of refused answers; without
-            void tasks.
-        exchanges_tables: whether tasks are exported and answers imported as tables.
-        waiting: how many answers wait to be pulled.
-        attendance: whether people can come, and who has ended.
-        correctable: how many refused answers could go back to people who work in tables.
-    """
-
-    round: Round
-    tasks: Sequence[Task]
-    answers: Sequence[Answer]
-    asked: dict[str, int]
-    votes: dict[str, list[Votes]]
-    void: set[str]
-    lack: dict[str, int]
-    tables: list[Holding]
-    exchanges_tables: bool
-    waiting: int = 0
-    attendance: Attendance = Attendance()
-    correctable: int = 0
-
-    @property
-    def held(self) -> dict[str, int] | None:
-        """By task id, how many answers are out in tables; None if the round has no tables."""
-        return self._out(corrects=False) if self.exchanges_tables else None
-
-    @property
-    def sheets(self) -> dict[str, int]:
-        """By task id, how many refused answers are out to be corrected."""
-        return self._out(corrects=True)
-
-    @property
-    def to_find(self) -> dict[str, int]:
-        """By task id, how many answers it lacks beside those that people correct."""
-        sheets = self.sheets
-        return {task: max(n - sheets.get(task, 0), 0) for task, n in self.lack.items()}
-
-    @property
-    def demand(self) -> Demand:
-        """What the tasks wait for, beside what people correct."""
-        received = progress.received(self.answers)
-        return Demand(self.tasks, self.asked, received, self.to_find, self.void, self.held or {})
-
-    def _out(self, *, corrects: bool) -> dict[str, int]:
-        held = Counter[str]()
-        for table in self.tables:
-            if table.corrects == corrects:
-                held.update(table.tasks)
-        return dict(held)
 
 
 def read_status(campaign: Campaign, round: Round) -> RoundStatus:
@@ -105,15 +40,24 @@ def read_status(campaign: Campaign, round: Round) -> RoundStatus:
     )
     asked = read_asked(campaign, round.name, tasks)
     ledger = campaign[LEDGER][round.name]
-    out = read_holdings(campaign, round.name, ledger, answers, void)
     place, gone = open_platform(campaign, round), people.out(campaign.standing)
     excluded = {who for who, (code, _) in gone.items() if code == "excluded"}
-    exchanges = place.exchanges_tables
-    status = RoundStatus(round, tasks, answers, asked, votes, void, lack, out, exchanges)
+    status = RoundStatus(
+        round=round,
+        tasks=tasks,
+        answers=answers,
+        asked=asked,
+        votes=votes,
+        void=void,
+        lack=lack,
+        tables=read_holdings(campaign, round.name, ledger, answers, void),
+        exchanges_tables=place.exchanges_tables,
+    )
     with suppress(CurationError):  # a damaged database: ``about_waiting`` says so
         status = status._replace(waiting=place.waiting(), attendance=place.attendance(excluded))
-    correctable = _correctable(campaign, status) if exchanges and round.state == "open" else 0
-    return status._replace(correctable=correctable)
+    if place.exchanges_tables and round.state == "open":
+        status = status._replace(correctable=_correctable(campaign, status))
+    return status
 
 
 def read_asked(campaign: Campaign, name: str, tasks: Sequence[Task]) -> dict[str, int]:
@@ -189,20 +133,7 @@ def _correctable(campaign: Campaign, status: RoundStatus) -> int:
 
 def progress_of(campaign: Campaign, status: RoundStatus) -> Progress:
     """A round's progress now."""
-    return progress.progress(
-        status.round,
-        status.tasks,
-        status.answers,
-        lack=status.lack,
-        asked=status.asked,
-        votes=status.votes,
-        needed=campaign.settings.decisions.needed,
-        of=campaign.settings.decisions.of,
-        now=now(),
-        void=status.void,
-        held=status.held,
-        sheets=status.sheets,
-    )
+    return progress.progress(status, campaign.settings.decisions, now())
 
 
 def figures(campaign: Campaign, status: RoundStatus) -> RoundFigures:

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from curation.campaign.settings import DecisionSettings
 from curation.records import Answer, Round, Task
 from curation.rounds.platforms.interface import Demand, Progress
-from curation.rounds.progress import lacking, progress, received
+from curation.rounds.progress import RoundStatus, lacking, progress, received
 
 NOW = "2026-03-11T00:00:00.000Z"
 UNLIKE = (1, 1, 0, 0)  # one label was refused: one more cannot make three of a kind
@@ -76,8 +77,8 @@ def test_who_passed_on_takes_no_place() -> None:
 def figures(
     round: Round, tasks: list[Task], answers: list[Answer], lack: Any, asked: Any, votes: Any = ()
 ) -> Progress:
-    rules = {"lack": lack, "asked": asked, "votes": dict(votes), "needed": 3, "of": 5, "now": NOW}
-    return progress(round, tasks, answers, **rules)
+    status = RoundStatus(round, tasks, answers, asked, dict(votes), set(), lack, [], False)
+    return progress(status, DecisionSettings(), NOW)
 
 
 def test_figures_of_a_round() -> None:

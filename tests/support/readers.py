@@ -32,7 +32,7 @@ from curation.rounds.answers.interpret import interpret
 from curation.rounds.answers.rows import columns_of, file_row
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.label_studio import local, platform
-from curation.rounds.platforms.label_studio.client import pull_answers
+from curation.rounds.platforms.label_studio.client import Pulled
 from curation.rounds.platforms.label_studio.connection import Connection
 from curation.rounds.platforms.pages import read_training
 from curation.rounds.workbooks import Row, columns, round_workbook
@@ -213,7 +213,7 @@ def _pulled(path: Path) -> object:
     """Pull a page into the archive; whatever is in it, the campaign goes on."""
     server = _Server(path)
     known: platform.Known = {}
-    fetched = pull_answers(server, 1, since=None, known={}, people=lambda: {7: "a@example.invalid"})
+    fetched = Pulled(server, 1, since=None, known={}, people=lambda: {7: "a@example.invalid"})
     for batch in fetched.batches:
         archive.deliver(RAW, "label_studio", batch)
         for payload in batch:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import orjson
@@ -82,7 +82,7 @@ def delivered_at(segment: str) -> datetime | None:
 
 def deliver(
     raw: Path,
-    source: Literal["stereoset", "answers", "forms", "web", "label_studio"],
+    source: Source,
     payloads: Iterable[dict[str, Any]],
     *,
     gone: Callable[[Sent], bool] | None = None,

@@ -20,9 +20,8 @@ from curation.rounds.commands.importing import show_refused
 from curation.rounds.held import describe_holdings
 from curation.rounds.platforms.interface import Published
 from curation.rounds.platforms.opening import open_platform
-from curation.rounds.progress import REPAIRABLE
+from curation.rounds.progress import REPAIRABLE, RoundStatus
 from curation.rounds.running import NewAnswers
-from curation.rounds.status import RoundStatus
 from curation.rounds.steps import describe_pitfalls
 from curation.terminal import console
 from curation.terminal.options import (

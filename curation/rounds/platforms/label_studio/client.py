@@ -7,7 +7,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from curation.files import CurationError
@@ -139,9 +139,10 @@ ANNOTATION = (
 )
 
 
-@dataclass
 class Pulled:
-    """What a pull brings. The counts are complete after the last batch was taken.
+    """What a pull brings: what the archive does not have.
+
+    The server is asked when batches are taken. The counts are complete after the last one.
 
     Attributes:
         batches: payloads; archive each batch before you take the next one.
@@ -152,107 +153,92 @@ class Pulled:
         same: annotations that it had in the same version.
     """
 
-    batches: Iterator[list[dict[str, Any]]] = field(default_factory=lambda: iter(()))
-    since: str | None = None
-    new: int = 0
-    changed: int = 0
-    deleted: int = 0
-    same: int = 0
+    def __init__(
+        self,
+        to: Connection,
+        project: int,
+        *,
+        since: str | None,
+        known: Known,
+        people: Callable[[], Mapping[int, str]],
+    ) -> None:
+        """Begin a pull.
 
+        Args:
+            to: the server.
+            project: the project's id.
+            since: ``since`` of an earlier pull; only tasks that changed since about then are looked
+                at. None looks at all tasks.
+            known: by our task ids, the annotations in the archive that were not deleted: their last
+                ``updated_at`` by id.
+            people: asks for the e-mail addresses of everybody, by user id.
+        """
+        self.to, self.project, self.known, self.people = to, project, known, people
+        self.since: str | None = None
+        self.new = self.changed = self.deleted = self.same = 0
+        self.batches = self._batches(readable_time(since) if since is not None else None)
 
-def pull_answers(
-    to: Connection,
-    project: int,
-    *,
-    since: str | None,
-    known: Known,
-    people: Callable[[], Mapping[int, str]],
-) -> Pulled:
-    """Fetch what the archive does not have; the server is asked when batches are taken.
+    def _batches(self, begin: str | None) -> Iterator[list[dict[str, Any]]]:
+        known = self.known
+        # Tasks that change while this runs are later than this one; the next pull takes them.
+        newest = self.to.page(self.project, "id,updated_at", order="-tasks:updated_at", size=1)
+        changes = [readable_time(task.get("updated_at")) for task in newest["tasks"]]
+        latest = max(filter(None, changes), default=begin)
+        names = self.people()
+        seen: set[str] = set()
+        for page in self.to.pages(self.project, f"{ANNOTATION},annotations,data", since=begin):
+            seen.update(map(task_id, page))
+            users = {person(annotation) for task in page for _, annotation in annotations(task)}
+            if users - names.keys() - {None}:
+                names = self.people()  # somebody signed up meanwhile
+            payloads = [payload for task in page for payload in self._of_task(task, names)]
+            if payloads:
+                yield payloads
+        lost = [id for id in known if id not in seen and known[id]] if begin is None else []
+        if lost and not seen & known.keys():
+            raise CurationError(
+                f"project {self.project} of {self.to.url} has none of the tasks that were answered",
+                "it is another project, or its tasks were deleted: check the server",
+            )
+        for id in lost:
+            payloads = [
+                _deletion(id, old, at)
+                for old, at in sorted(known[id].items())
+                if _is_gone(self.to, old)
+            ]
+            self.deleted += len(payloads)
+            if payloads:
+                yield payloads
+        self.since = latest
 
-    Args:
-        to: the server.
-        project: the project's id.
-        since: ``since`` of an earlier pull; only tasks that changed since about then are looked
-            at. None looks at all tasks.
-        known: by our task ids, the annotations in the archive that were not deleted: their last
-            ``updated_at`` by id.
-        people: asks for the e-mail addresses of everybody, by user id.
-    """
-    pulled, begin = Pulled(), readable_time(since) if since is not None else None
-    pulled.batches = _batches(pulled, to, project, begin, known, people)
-    return pulled
-
-
-def _batches(
-    pulled: Pulled,
-    to: Connection,
-    project: int,
-    since: str | None,
-    known: Known,
-    people: Callable[[], Mapping[int, str]],
-) -> Iterator[list[dict[str, Any]]]:
-    # Tasks that change while this runs are later than this one; the next pull takes them.
-    newest = to.page(project, "id,updated_at", order="-tasks:updated_at", size=1)
-    changes = [readable_time(task.get("updated_at")) for task in newest["tasks"]]
-    latest = max(filter(None, changes), default=since)
-    names = people()
-    seen: set[str] = set()
-    for page in to.pages(project, f"{ANNOTATION},annotations,data", since=since):
-        seen.update(map(task_id, page))
-        users = {person(annotation) for task in page for _, annotation in annotations(task)}
-        if users - names.keys() - {None}:
-            names = people()  # somebody signed up meanwhile
-        payloads = [
-            payload for task in page for payload in _of_task(pulled, to, task, known, names)
-        ]
-        if payloads:
-            yield payloads
-    lost = [id for id in known if id not in seen and known[id]] if since is None else []
-    if lost and not seen & known.keys():
-        raise CurationError(
-            f"project {project} of {to.url} has none of the tasks that were answered",
-            "it is another project, or its tasks were deleted: check the server",
-        )
-    for id in lost:
-        payloads = [
-            _deletion(id, old, at) for old, at in sorted(known[id].items()) if _is_gone(to, old)
-        ]
-        pulled.deleted += len(payloads)
-        if payloads:
-            yield payloads
-    pulled.since = latest
-
-
-def _of_task(
-    pulled: Pulled, to: Connection, task: dict[str, Any], known: Known, names: Mapping[int, str]
-) -> Iterator[dict[str, Any]]:
-    id = task_id(task)
-    had, here = known.get(id, {}), set[int]()
-    for annotation in map(keepable, task["annotations"]):
-        number = annotation_id(annotation)
-        if number is None:  # it is kept as it came; reading it gives the reason why it is refused
-            pulled.new += 1
-            yield {"task": id, "person": "unknown", "annotation": annotation}
-            continue
-        here.add(number)
-        before = had.get(number)
-        if before == last_change(annotation):
-            pulled.same += 1
-            continue
-        pulled.new += before is None
-        pulled.changed += before is not None
-        user = person(annotation)
-        if user is not None:
-            name = names.get(user, f"user {user}")
-            annotation = {**annotation, "completed_by": user}
-        else:
-            name = "unknown" if is_anonymous(annotation) else ""
-        yield {"task": id, "person": name, "annotation": annotation}
-    for gone in sorted(had.keys() - here):
-        if _is_gone(to, gone):
-            pulled.deleted += 1
-            yield _deletion(id, gone, had[gone])
+    def _of_task(self, task: dict[str, Any], names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+        id = task_id(task)
+        had, here = self.known.get(id, {}), set[int]()
+        for annotation in map(keepable, task["annotations"]):
+            number = annotation_id(annotation)
+            # Without a number it is kept as it came; reading it gives the reason for refusing it.
+            if number is None:
+                self.new += 1
+                yield {"task": id, "person": "unknown", "annotation": annotation}
+                continue
+            here.add(number)
+            before = had.get(number)
+            if before == last_change(annotation):
+                self.same += 1
+                continue
+            self.new += before is None
+            self.changed += before is not None
+            user = person(annotation)
+            if user is not None:
+                name = names.get(user, f"user {user}")
+                annotation = {**annotation, "completed_by": user}
+            else:
+                name = "unknown" if is_anonymous(annotation) else ""
+            yield {"task": id, "person": name, "annotation": annotation}
+        for gone in sorted(had.keys() - here):
+            if _is_gone(self.to, gone):
+                self.deleted += 1
+                yield _deletion(id, gone, had[gone])
 
 
 def _is_gone(to: Connection, annotation: int) -> bool:
@@ -576,9 +562,9 @@ class LabelStudio:
         Args:
             project: the project's id.
             since: ``since`` of an earlier pull; None looks at all tasks.
-            known: by our task ids, what the archive has, as for ``pull_answers``.
+            known: by our task ids, what the archive has, as for ``Pulled``.
         """
-        return pull_answers(self.to, project, since=since, known=known, people=self.people)
+        return Pulled(self.to, project, since=since, known=known, people=self.people)
 
 
 def _drafter(user: Any) -> Any:

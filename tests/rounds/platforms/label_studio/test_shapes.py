@@ -11,7 +11,7 @@ from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import interpret
 from curation.rounds.answers.parsed import Refused
 from curation.rounds.platforms.label_studio import connection, platform
-from curation.rounds.platforms.label_studio.client import LabelStudio, Pulled, pull_answers
+from curation.rounds.platforms.label_studio.client import LabelStudio, Pulled
 from curation.rounds.platforms.label_studio.connection import Connection, GoneError
 from support.expected import fails
 
@@ -50,7 +50,7 @@ def pulled(place: Path, server: Any, since: str | None = None) -> tuple[Pulled, 
     """Pull as ``LabelStudioRound`` does, and count what was added to the archive."""
     raw, index = place / "raw", place / "pulled.json"
     before = platform.read_seen(raw, index)
-    fetched = pull_answers(server, 3, since=since or before.since, known=before.known, people=dict)
+    fetched = Pulled(server, 3, since=since or before.since, known=before.known, people=dict)
     added = 0
     for batch in fetched.batches:
         added += archive.deliver(raw, "label_studio", batch).added
