@@ -175,6 +175,6 @@ ROUNDS: dict[RoundKindName, RoundKind] = {
     )
 }
 """The kinds of rounds. A validation of a neutral round is a validation, and asks for other items:
-see ``rounds/planning.py``."""
+see ``NEUTRAL_VALIDATION`` in ``rounds/planning.py``."""
 
 ROUND_KINDS: tuple[RoundKindName, ...] = tuple(ROUNDS)

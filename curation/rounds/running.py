@@ -397,11 +397,9 @@ def close_round(
     # People finish the task that they have. The first pull has said what there is to say.
     if pulls and any(open_platform(campaign, round).pull()):
         fold_answers(campaign, reporter=reporter)
-    added = (
-        apply_reviews(campaign, round, reporter=reporter)
-        if ROUNDS[round.kind].work == "review"
-        else []
-    )
+    added = []
+    if ROUNDS[round.kind].work == "review":
+        added = apply_reviews(campaign, round, reporter=reporter)
     if reach:
         platform.stop()  # on some servers an answer, or a pull, makes its task wait again
     if round.state != "closed":

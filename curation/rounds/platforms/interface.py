@@ -2,8 +2,8 @@
 
 A platform object belongs to one round. Opening it reaches no network: only a verb does. What
 differs between platforms is in the verbs and in the attributes ``exchanges_tables``,
-``takes_tables``, ``can_pull`` and ``can_train``. If no object can answer, other code compares
-names of platforms: ``docs/architecture.md`` says where.
+``takes_tables``, ``can_pull``, ``can_train`` and ``study``. Before a round is there, other code
+asks ``PLATFORMS`` in ``opening.py``.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
