@@ -111,22 +111,22 @@ def columns(
             or (has_sentences and fill and not values),
         )
 
-    given, numbers = [TASK, *own.tells], NUMBERS[:shown]
+    given = [TASK, *own.tells]
     if own.shows_items:
         given.append("context")
-    with_texts = [(f"id_{n}", f"text_{n}") if plain else (f"text_{n}",) for n in numbers]
-    labels = dict(zip(LABELS, with_texts, strict=False))
     if own.shows_items and own.work == "write":
-        given += [f"text_{n}" for n in numbers]
+        given += [f"text_{number}" for number in NUMBERS[:shown]]
     if not personal:
         given.append("answers_needed")
     if plain and "merge_into" in own.fields:
         given.append("merge_choices")
     every = [column(name) for name in given]
     for field in own.fields:
-        if field in LABELS and field not in labels:
+        if field in LABELS[shown:]:
             continue
-        every += [column(name) for name in labels.get(field, ())]
+        if field in LABELS:
+            before = ("id", "text") if plain else ("text",)
+            every += [column(field.replace("label", name)) for name in before]
         values = FORM[SPACE_OF[field]] if field in SEVERAL else ()
         names = [f"{field}.{value}" for value in values] or [field]
         every += [column(name, fill=True) for name in names]

@@ -223,7 +223,15 @@ def need_id(row: Mapping[str, Any], name: str) -> str:
     Raises:
         UnusableError: as for ``need``, or it is too long.
     """
-    value = need(row, name).strip()
+    return fitting(name, need(row, name).strip())
+
+
+def fitting(name: str, value: str) -> str:
+    """The id or the name in a field, as it is.
+
+    Raises:
+        UnusableError: it is too long.
+    """
     if len(value) > LONGEST_ID:
         raise UnusableError("bad_value", f"{name!r} has more than {LONGEST_ID} characters")
     return value
@@ -235,10 +243,7 @@ def need_target(row: Mapping[str, Any]) -> str:
     Raises:
         UnusableError: as for ``need``, or it is too long.
     """
-    target = " ".join(need(row, "target").split())
-    if len(target) > LONGEST_ID:
-        raise UnusableError("bad_value", f"'target' has more than {LONGEST_ID} characters")
-    return target
+    return fitting("target", " ".join(need(row, "target").split()))
 
 
 def need_label(row: Mapping[str, Any], name: str) -> Value:

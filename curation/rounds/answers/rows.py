@@ -15,7 +15,6 @@ from curation.kinds import FILLED, FOLLOWED, GOLD_COLUMNS, ITEMS, LABELS, NUMBER
 from curation.records import Event
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
-    LONGEST_ID,
     NTH,
     Given,
     Mark,
@@ -25,6 +24,7 @@ from curation.rounds.answers.parsed import (
     Refused,
     UnusableError,
     Written,
+    fitting,
     need,
     need_id,
     need_label,
@@ -467,10 +467,7 @@ def annotator_of(row: Mapping[str, Any]) -> str:
     Raises:
         UnusableError: the name is too long.
     """
-    person = text_of(row, "annotator")
-    if len(person) > LONGEST_ID:
-        raise UnusableError("bad_value", f"'annotator' has more than {LONGEST_ID} characters")
-    return person
+    return fitting("annotator", text_of(row, "annotator"))
 
 
 def seconds_of(row: Mapping[str, Any]) -> float | None:
