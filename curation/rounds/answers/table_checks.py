@@ -93,7 +93,7 @@ def _refuse_raters(
     """
     if "annotator" in columns:
         return
-    # label_1 to label_3 are one person's labels of three texts, unless each row has one text.
+    # label_1, label_2 and so on are one person's labels of several texts, unless each row has one.
     others = NO_RATERS | ({"label"} if "association" in columns else {"label", *LABELS})
     raters = []
     for name in names:
