@@ -100,7 +100,7 @@ FILLED: ItemKind = ITEMS["intrasentence"]
 FOLLOWED: ItemKind = ITEMS["intersentence"]
 """The kind of an item whose context has none."""
 NUMBERS = range(1, max(kind.size for kind in ITEMS.values()) + 1)
-"""The numbers of the texts that a task can show, as in the columns ``text_1`` and ``label_1``."""
+"""The numbers of the texts that a task can show, as in the columns text_1 and label_1."""
 LABELS = tuple(f"label_{number}" for number in NUMBERS)
 """The fields of forms that are the label of a text each."""
 

@@ -566,7 +566,7 @@ def task_data(
 
 
 def numbers_in(data: Mapping[str, Any]) -> list[int]:
-    """The numbers of the texts that the data of a task shows, as in ``text_1``."""
+    """The numbers of the texts that the data of a task shows."""
     return [number for number in NUMBERS if f"text_{number}" in data]
 
 
