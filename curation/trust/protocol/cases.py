@@ -5,7 +5,7 @@ Nothing here knows a path or reads a file.
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -214,10 +214,22 @@ class Scored(NamedTuple):
         return "choice" in self.rules.values()
 
 
-def resting_on(*runs: Scored) -> dict[str, Any]:
-    """The fields of what is found by the ss of these runs: their names, and their files."""
-    files = tuple(path for run in runs for path in run.files)
-    return {"runs": tuple(run.name for run in runs), "evidence": files}
+def of_runs(found: Found, *runs: Scored, by_ss: bool = True, **facts: Any) -> Found:
+    """What is found of runs of models, with their files.
+
+    Args:
+        found: its name is by default that of the first run's model.
+        runs: the runs; the first is the fact ``run``.
+        by_ss: whether it rests on their ss, which says little of a model without meaning.
+        facts: those beside the facts of ``found``.
+    """
+    return replace(
+        found,
+        name=found.name or runs[0].model,
+        facts={"run": runs[0].name, **found.facts, **facts},
+        runs=tuple(run.name for run in runs if by_ss),
+        evidence=tuple(path for run in runs for path in run.files),
+    )
 
 
 class RuleGroup(NamedTuple):

@@ -41,7 +41,7 @@ from curation.trust.protocol.cases import (
     lms_and_ss,
     more_terms,
     more_to_decide,
-    resting_on,
+    of_runs,
     span,
 )
 from curation.trust.protocol.checks import Found, worst
@@ -170,10 +170,10 @@ def above_artefacts(case: ScoresCase) -> Iterator[Found]:
             if candidates:
                 mean, name, best = max(candidates, key=lambda candidate: candidate[:2])
                 found = case.change(means(lms) - means(best))
-                facts = {"run": run.name, "cats": counted(lms), "kind": kind, "rule": name}
-                facts |= {"mean": mean, "more": more_terms(found, 0.0)}
-                named = f"{run.model}:{kind}"
-                yield replace(found, name=named, facts=facts, evidence=run.files)
+                facts = {"cats": counted(lms), "kind": kind, "rule": name, "mean": mean}
+                facts["more"] = more_terms(found, 0.0)
+                named = replace(found, name=f"{run.model}:{kind}")
+                yield of_runs(named, run, by_ss=False, **facts)
 
 
 VALID = 0.9
@@ -285,8 +285,8 @@ def meaningful(case: ScoresCase) -> Iterator[Found]:
     """The lms of each model."""
     for run in (run for run in case.runs if counted(run.lms)):
         found = case.share(run.lms)
-        facts = {"run": run.name, "cats": counted(run.lms), "more": more_terms(found, CHANCE)}
-        yield replace(found, name=run.model, facts=facts, evidence=run.files)
+        more = more_terms(found, CHANCE)
+        yield of_runs(found, run, by_ss=False, cats=counted(run.lms), more=more)
 
 
 def directions(case: ScoresCase) -> Iterator[Found]:
@@ -300,8 +300,7 @@ def directions(case: ScoresCase) -> Iterator[Found]:
             else None
             for target, prefers in sides.items()
         }
-        found = signs_found(right, sides, GOLDS[:2], case.settings)
-        yield replace(found, name=run.model, **resting_on(run))
+        yield of_runs(signs_found(right, sides, GOLDS[:2], case.settings), run)
 
 
 # --- synthetic scorers ---------------------------------------------------------------------------

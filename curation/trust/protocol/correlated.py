@@ -41,7 +41,7 @@ from curation.trust.protocol.cases import (
     Scored,
     ScoresCase,
     SeriesCase,
-    resting_on,
+    of_runs,
 )
 from curation.trust.protocol.checks import ALONE, Case, Found
 
@@ -509,14 +509,16 @@ def outcomes(case: ScoresCase, *, unequal: bool) -> Iterator[Found]:
     number = sum(found.p is not None for *_, found in tests)
     for (run, groups, is_unequal, found), p in zip(tests, corrected, strict=True):
         if is_unequal == unequal:
-            of: dict[str, Any] = {"p": p, "tests": number, "name": f"{run.model}:{groups.name}"}
-            of["facts"] = {"run": run.name, "table": groups.name, "group": groups.names[0]}
-            yield correlated(found, case.settings.predictive, case, **of, **resting_on(run))
+            name, facts = f"{run.model}:{groups.name}", {"group": groups.names[0]}
+            own = correlated(
+                found, case.settings.predictive, case, p=p, tests=number, name=name, facts=facts
+            )
+            yield of_runs(own, run, table=groups.name)
 
 
 def _of_terms(
     case: ScoresCase, both: Sequence[Floats], *runs: Scored, name: str, **facts: Any
 ) -> Found:
     """The rank correlation over terms that have both values; it rests on the runs."""
-    of: dict[str, Any] = {"name": name, "facts": {"run": runs[0].name, **facts}}
-    return correlated(_test(case, *both), case.settings.convergent, case, **of, **resting_on(*runs))
+    found = correlated(_test(case, *both), case.settings.convergent, case, name=name, facts=facts)
+    return of_runs(found, *runs)

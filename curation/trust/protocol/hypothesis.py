@@ -38,7 +38,7 @@ from curation.trust.protocol.cases import (
     ScoresCase,
     mean_change,
     more_terms,
-    resting_on,
+    of_runs,
     span,
 )
 from curation.trust.protocol.checks import Found, changed, reached, words
@@ -355,7 +355,7 @@ def _compared(
             means = np.array(case.data.paired_means(*both))
             means = means[:, ~np.isnan(means[0])]
             if means.size:
-                found = replace(of(*means), **resting_on(*runs))
+                found = of_runs(of(*means), *runs)
         elif after not in own and (before not in own or after in by_name):
             continue
         facts = {"after": after, "before": before, **found.facts}

@@ -29,7 +29,7 @@ from curation.stats.intervals import FEW, Floats, mean_interval
 from curation.text.wording import amount
 from curation.trust.measure.framework import HUMAN
 from curation.trust.measure.human import MUST_FAIL, SHUFFLES, agreement, shuffled_agreement
-from curation.trust.protocol.cases import DatasetCase, MeasureCase, ScoresCase, counted, resting_on
+from curation.trust.protocol.cases import DatasetCase, MeasureCase, ScoresCase, counted, of_runs
 from curation.trust.protocol.checks import Found
 
 _STRICT = 4  # the tier of CATs on which more annotators agree
@@ -300,7 +300,7 @@ def terms(case: ScoresCase) -> Iterator[Found]:
         first, second, there = halves(run.ss, data.codes, draws=settings.samples, seed=case.seed)
         r = correlation(first, second)
         facts: dict[str, Any] = {"run": run.name, "few": FEW, "r": r}
-        made = Found(name=run.model, n=len(there), facts=facts, **resting_on(run))
+        made = of_runs(Found(n=len(there), facts=facts), run)
         if r is None:
             yield replace(made, reason="short")
             continue

@@ -34,7 +34,7 @@ from curation.trust.protocol.cases import (
     lms_and_ss,
     more_terms,
     more_to_decide,
-    resting_on,
+    of_runs,
     span,
 )
 from curation.trust.protocol.checks import FEWEST, Found, within, worst
@@ -304,7 +304,7 @@ def by_run(
             "more": more_terms(found, _edge(found, case.settings)),
         }
         name = ":".join(filter(None, [variant, first.model, f"{first.under};{second.under}"]))
-        yield replace(found, name=name, facts=facts, **resting_on(first, second))
+        yield of_runs(replace(found, name=name), first, second, **facts)
     if there or metric == "lms":
         return
     by_choice, runs = case.by_choice, case.data.runs
@@ -325,9 +325,8 @@ def terms(case: ScoresCase) -> Iterator[Found]:
             needed = math.ceil(found.n * (half / margin) ** 2)
             more = f"about {amount(max(1, needed - found.n), 'more term')}"
         verdict = "pass" if half is not None and half <= margin else "inconclusive"
-        facts = {"run": run.name, "ss": found.value, "ends": span(found.ci), "needed": needed}
-        facts |= {"more": more, "verdict": verdict}
-        yield Found(name=run.model, value=half, n=found.n, facts=facts, **resting_on(run))
+        facts = {"ss": found.value, "ends": span(found.ci), "needed": needed, "more": more}
+        yield of_runs(Found(value=half, n=found.n), run, verdict=verdict, **facts)
 
 
 def domains(case: ScoresCase) -> Iterator[Found]:
@@ -343,23 +342,21 @@ def domains(case: ScoresCase) -> Iterator[Found]:
             if len(outside):
                 value, ci = _left_out(inside, outside, confidence=settings.confidence)
                 changes[domain] = Found(value=value, ci=ci, n=int(has.sum()))
-        fields: dict[str, Any] = {"name": run.model, **resting_on(run)}
         if len(changes) < 2:
-            yield Found(reason="one_domain", facts={"run": run.name}, **fields)
+            yield of_runs(Found(reason="one_domain"), run)
             continue
         by = {name: each.value or 0 for name, each in changes.items()}
         domain = max(by, key=lambda name: abs(by[name]))
         fewest = min(sizes, key=lambda name: sizes[name])
         verdicts = [within(each, settings.margin, settings) for each in changes.values()]
         facts = {
-            "run": run.name,
             "domain": domain,
             "fewest": fewest,
             "smallest": sizes[fewest],
             "each": ", ".join(f"{name} {round(by[name], 1) + 0:+.1f}" for name in by),
             "verdict": worst(*verdicts),
         }
-        yield replace(changes[domain], facts=facts, **fields)
+        yield of_runs(changes[domain], run, **facts)
 
 
 def _left_out(
