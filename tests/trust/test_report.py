@@ -294,8 +294,9 @@ def measured(campaign: Campaign) -> Campaign:
         Bias(target="baker", groups=two.names, soa=(1, 3), n=4),
         Bias(target="potter", groups=two.names, undefined="missing_target"),
     ]
-    how: dict[str, Any] = {"identity": {}, "reporter": Heard()}
-    measuring.measure_groups(opened, two, "vectors", "w", lambda _: files.Measured(found), **how)
+    made = files.Measured(found)
+    job = measuring.Job(opened, "vectors", "w", lambda _: made, dict, reporter=Heard())
+    measuring.measure_groups(job, two)
     return opened
 
 

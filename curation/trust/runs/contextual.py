@@ -47,7 +47,7 @@ from curation.trust.measure.states import (
     vectors_of,
 )
 from curation.trust.runs.files import Measured, TrustRun, read_groups, run_folder, source_name
-from curation.trust.runs.measuring import measure_each, policies
+from curation.trust.runs.measuring import Job, measure_each, policies
 from curation.trust.runs.text import Reading, label_rows, texts_of
 from curation.trust.runs.vectors import warn_of_words, words_of
 from curation.work.engine import check_device, each_shard
@@ -165,8 +165,8 @@ class Corpus:
         def whole() -> dict[str, Any]:
             return {**identity, **self.identity()}
 
-        own = (self.campaign, self.groups, measure, source, of_groups, whole)
-        for each in measure_each(*own, reporter=self.reporter):
+        job = Job(self.campaign, measure, source, of_groups, whole, reporter=self.reporter)
+        for each in measure_each(job, self.groups):
             shutil.rmtree(each[0].folder / PARTS, ignore_errors=True)
             found.append(each)
         return found

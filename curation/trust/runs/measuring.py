@@ -7,7 +7,8 @@ import errno
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,54 +50,56 @@ def common_identity(campaign: Campaign, groups: Groups) -> dict[str, Any]:
     }
 
 
-def measure_each(
-    campaign: Campaign,
-    every: Sequence[Groups],
-    measure: str,
-    source: str,
-    work: Callable[[Groups], Measured],
-    identity: Callable[[], Mapping[str, Any]],
-    **options: Any,
-) -> Iterator[tuple[TrustRun, bool]]:
-    """Measure each of the groups, as ``measure_groups`` does with these options.
+@dataclass(frozen=True)
+class Job:
+    """What is measured for groups, and how.
 
-    Errors of the source's name show before ``identity``, which may read large files.
-    """
-    for groups in every:
-        run_folder(campaign, measure, groups.name, source)
-    whole = identity()
-    for groups in every:
-        yield measure_groups(campaign, groups, measure, source, work, identity=whole, **options)
-
-
-def measure_groups(
-    campaign: Campaign,
-    groups: Groups,
-    measure: str,
-    source: str,
-    work: Callable[[Groups], Measured],
-    *,
-    identity: Mapping[str, Any],
-    checks: Sequence[str] = (),
-    reporter: Reporter = QUIET,
-    warned: set[str] | None = None,
-) -> tuple[TrustRun, bool]:
-    """Measure, unless the run is there already, and keep the results.
-
-    The campaign must not be locked: measuring may take long, and only writing takes the lock.
-
-    Args:
-        campaign: the campaign.
-        groups: the groups and targets.
+    Attributes:
+        campaign: the campaign; it must not be locked: measuring may take long, and only writing
+            takes the lock.
         measure: the measure's name.
         source: the name of what is measured.
         work: computes the results of groups.
-        identity: what identifies the run beside groups and policies: input files with their
-            sha256, options, versions of software that matters.
+        identity: gives what identifies the run beside groups and policies: input files with their
+            sha256, options, versions of software that matters. It may read large files.
         checks: evidence without which a run is measured again.
         reporter: where progress and warnings go.
         warned: why targets of these groups have no result, as other measures' warnings said; the
             same is not said again.
+    """
+
+    campaign: Campaign
+    measure: str
+    source: str
+    work: Callable[[Groups], Measured]
+    identity: Callable[[], Mapping[str, Any]]
+    checks: Sequence[str] = ()
+    reporter: Reporter = QUIET
+    warned: set[str] = field(default_factory=set)
+
+    def folder(self, groups: Groups) -> Path:
+        """The folder of the run of groups.
+
+        Raises:
+            CurationError: the source's name cannot be one of a run.
+        """
+        return run_folder(self.campaign, self.measure, groups.name, self.source)
+
+
+def measure_each(job: Job, every: Sequence[Groups]) -> Iterator[tuple[TrustRun, bool]]:
+    """Measure each of the groups, as ``measure_groups`` does.
+
+    Errors of the source's name show before ``Job.identity``, which is asked once.
+    """
+    for groups in every:
+        job.folder(groups)
+    once = replace(job, identity=cache(job.identity))
+    for groups in every:
+        yield measure_groups(replace(once, warned=set()), groups)
+
+
+def measure_groups(job: Job, groups: Groups) -> tuple[TrustRun, bool]:
+    """Measure, unless the run is there already, and keep the results.
 
     Returns:
         The run, and whether it was measured now.
@@ -108,18 +111,18 @@ def measure_groups(
     """
     from curation.trust.measure.again import stability
 
-    folder = run_folder(campaign, measure, groups.name, source)
+    campaign, reporter, folder = job.campaign, job.reporter, job.folder(groups)
     own, settings = policies(campaign), campaign.settings
-    whole = {**common_identity(campaign, groups), **identity}
+    whole = {**common_identity(campaign, groups), **job.identity()}
     known = files.known_run(folder, groups.name)
     changed = differences(known.identity, whole) if known else []
-    if known and not changed and {*checks} <= {each.check for each in known.evidence}:
+    if known and not changed and {*job.checks} <= {each.check for each in known.evidence}:
         return known, False
     if not os.access(campaign.root, os.W_OK):  # measuring may take hours
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(campaign.root))
     if known and changed:
         reporter.note(f"{known.name} is measured again, and replaced: other {', '.join(changed)}")
-    found = work(groups)
+    found = job.work(groups)
     if found.again is not None:
         evidence = stability(
             found.again,
@@ -136,13 +139,13 @@ def measure_groups(
     for each in (bias for bias in run.biases if bias.undefined):
         missing[each.undefined or ""].append(each.target)
     codes = (f"{code} {len(names)} ({some(names, 5)})" for code, names in missing.items())
-    why, told = "; ".join(codes), set[str]() if warned is None else warned
-    if missing and why not in told:
+    why = "; ".join(codes)
+    if missing and why not in job.warned:
         reporter.warn(
             f"{run.name}: no result for {sum(map(len, missing.values()))} of "
             f"{amount(len(run.biases), 'target')}: {why}. docs/trust.md has the codes"
         )
-    told.add(why)
+    job.warned.add(why)
     if own.negative == "raw" and own.normalise == "sum" and (raw := outside(run.biases)).negative:
         reporter.warn(
             f"{run.name}: {raw.negative} of {len(run.biases)} targets have a negative "

@@ -16,7 +16,7 @@ from curation.trust.measure.groups import Groups
 from curation.trust.measure.matching import lists
 from curation.trust.measure.scanning import Texts
 from curation.trust.runs.files import Measured, TrustRun, read_groups, source_name
-from curation.trust.runs.measuring import measure_each, policies
+from curation.trust.runs.measuring import Job, measure_each, policies
 from curation.work.engine import Engine
 from curation.work.reporter import QUIET, Reporter
 
@@ -92,8 +92,8 @@ def measure_texts(
         }
 
     work = partial(_count, campaign, texts, reporter, every[0])
-    runs = measure_each(campaign, every, AUTOMATED, source, work, identity, reporter=reporter)
-    return list(runs)
+    job = Job(campaign, AUTOMATED, source, work, identity, reporter=reporter)
+    return list(measure_each(job, every))
 
 
 def _count(
@@ -165,11 +165,10 @@ def measure_labels(
     """
     every = read_groups(campaign, names)
     source, rows = source or source_name(path), label_rows(path)
-
     work = partial(_from_labels, campaign, path, rows, reporter)
     identity = {"text-human": human.ALGORITHM, "sha256": digest(path)}
-    own = (campaign, every, HUMAN, source, work, lambda: identity)
-    return list(measure_each(*own, reporter=reporter))
+    job = Job(campaign, HUMAN, source, work, lambda: identity, reporter=reporter)
+    return list(measure_each(job, every))
 
 
 def label_rows(path: Path, *, columns: Sequence[str] = human.COLUMNS) -> Rows:

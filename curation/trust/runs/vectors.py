@@ -44,7 +44,7 @@ from curation.trust.runs.files import (
     read_words,
     source_name,
 )
-from curation.trust.runs.measuring import measure_each, measure_groups, policies
+from curation.trust.runs.measuring import Job, measure_each, measure_groups, policies
 from curation.version import __version__
 from curation.work.reporter import QUIET, Reporter
 from curation.work.run_folder import write_json
@@ -202,7 +202,7 @@ def measure_vectors(
     Raises:
         CurationError: the file or the groups are not valid, or no word of a group has a vector.
     """
-    campaign, checks = file.campaign, ["held_out"] if held_out else []
+    campaign = file.campaign
 
     def work(groups: Groups) -> Measured:
         again = partial(vector_biases, file.vectors)  # its errors name the file
@@ -215,8 +215,9 @@ def measure_vectors(
     def identity() -> dict[str, Any]:
         return {"vectors": ALGORITHM, "sha256": file.sha256, **file.facts}
 
-    own = (campaign, file.groups, MEASURE, file.name, work, identity)
-    return list(measure_each(*own, checks=checks, reporter=file.reporter))
+    checks = ["held_out"] if held_out else []
+    job = Job(campaign, MEASURE, file.name, work, identity, checks, file.reporter)
+    return list(measure_each(job, file.groups))
 
 
 class TargetSets(NamedTuple):
@@ -305,17 +306,18 @@ def measure_prior(
             if sets is not None and name == WEAT:
                 identity["sets"] = {title: list(members) for title, members in sets}
                 source += f"+{sets.x[0]}-{sets.y[0]}"
+            identity |= file.facts
+            job = Job(
+                file.campaign,
+                name,
+                source,
+                partial(work, name, of_length_1, warn),
+                partial(dict, identity),
+                reporter=file.reporter,
+                warned=undefined,
+            )
             try:
-                run, measured = measure_groups(
-                    file.campaign,
-                    groups,
-                    name,
-                    source,
-                    partial(work, name, of_length_1, warn),
-                    identity=identity | file.facts,
-                    reporter=file.reporter,
-                    warned=undefined,
-                )
+                run, measured = measure_groups(job, groups)
             except NoPairsError as error:
                 if measures:
                     raise
