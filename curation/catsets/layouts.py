@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -190,21 +191,36 @@ def _inner(reading: Reading, inner: Mapping[str, str], sentence: Any) -> Any:
     def get(name: str) -> Any:
         return sentence.get(inner[name]) if name in inner else None
 
-    sentence_id = get("sentence_id")
-    return _sentence(
-        id=get("id") if sentence_id is None else sentence_id,
-        sentence=get("sentence"),
-        word=get("word"),
-        gold_label=reading.gold(get("gold_label"), order=GOLD_ORDER),
-        labels=reading.votes(get("labels"), order=LABEL_ORDER),
-    )
+    id = get("id") if get("sentence_id") is None else get("sentence_id")
+    return _sentence(reading, id, get, golds=GOLD_ORDER, votes=LABEL_ORDER)
 
 
-def _sentence(**fields: Any) -> Fields:
-    if fields.get("sentence") is not None:
-        fields.pop("word", None)
-    if isinstance(fields.get("id"), int):
-        fields["id"] = str(fields["id"])
+def _sentence(
+    reading: Reading,
+    id: Any,
+    get: Callable[[str], Any],
+    *,
+    column: str = "gold_label",
+    golds: Sequence[str] = (),
+    votes: Sequence[str] = (),
+) -> Fields:
+    """A sentence in StereoSet's form, and ``word`` if it has no sentence.
+
+    Args:
+        reading: the part of the file.
+        id: its id.
+        get: gives its other values by our name; None for what is not there.
+        column: our name of the column with its gold label.
+        golds: the names of integers that are gold labels.
+        votes: the names of integers that are votes.
+    """
+    fields = {
+        "id": str(id) if isinstance(id, int) else id,
+        "sentence": get("sentence"),
+        "word": get("word") if get("sentence") is None else None,
+        "gold_label": reading.gold(get("gold_label"), column, golds),
+        "labels": reading.votes(get("labels"), votes),
+    }
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -250,15 +266,12 @@ def _by_label(reading: Reading) -> Iterator[RawItem]:
         differs = any(
             old and old.get("sentence") != option.get("sentence") for option, old in pairs
         )
-        sentences = [
-            _sentence(
-                id=option.get("id"),
-                sentence=option.get("sentence"),
-                gold_label=reading.gold(label),
-                labels=reading.votes(None if differs else old.get("labels"), order=LABEL_ORDER),
-            )
-            for label, (option, old) in zip(options, pairs, strict=True)
-        ]
+        sentences = []
+        for label, (option, old) in zip(options, pairs, strict=True):
+            own = {"sentence": option.get("sentence"), "gold_label": label}
+            if not differs:
+                own["labels"] = old.get("labels")
+            sentences.append(_sentence(reading, option.get("id"), own.get, votes=LABEL_ORDER))
         changed += differs
         yield RawItem(where, reading.fields(values), sentences)
     if changed:
@@ -270,6 +283,7 @@ def _by_label(reading: Reading) -> Iterator[RawItem]:
 
 _NUMBERS = [name.removesuffix("_word") for name in NAMES if name.endswith("_word")]
 """How columns of the same option begin: c1 and so on."""
+_OF_OPTION = ("id", "sentence", "word", "gold_label", "labels")
 
 
 def _numbered(reading: Reading) -> Iterator[RawItem]:
@@ -279,15 +293,8 @@ def _numbered(reading: Reading) -> Iterator[RawItem]:
     for where, values in reading.part.rows:
         sentences = []
         for number in _NUMBERS:
-            sentence = _sentence(
-                id=reading.get(values, f"{number}_id"),
-                sentence=reading.get(values, f"{number}_sentence"),
-                word=reading.get(values, f"{number}_word"),
-                gold_label=reading.gold(
-                    reading.get(values, f"{number}_gold_label"), f"{number}_gold_label"
-                ),
-                labels=reading.votes(reading.get(values, f"{number}_labels")),
-            )
+            own = {name: reading.get(values, f"{number}_{name}") for name in _OF_OPTION}
+            sentence = _sentence(reading, own["id"], own.get, column=f"{number}_gold_label")
             if "sentence" in sentence or "word" in sentence:
                 sentences.append(sentence)
         yield RawItem(where, reading.fields(values), sentences)
@@ -377,13 +384,7 @@ def _grouped(reading: Reading) -> Iterator[RawItem]:
                     v for _, row in rows if str(v := reading.get(row, name)) == most
                 )
         sentences = [
-            _sentence(
-                id=reading.get(row, "sentence_id"),
-                sentence=reading.get(row, "sentence"),
-                word=reading.get(row, "word"),
-                gold_label=reading.gold(reading.get(row, "gold_label")),
-                labels=reading.votes(reading.get(row, "labels")),
-            )
+            _sentence(reading, reading.get(row, "sentence_id"), partial(reading.get, row))
             for _, row in rows
         ]
         yield RawItem(where, fields, sentences)

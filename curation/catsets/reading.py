@@ -69,10 +69,8 @@ def read_dataset(path: Path, content: tuple[list[Part], Any] | None = None) -> D
             files_of.setdefault(note, []).append(Path(named).name)
         curation = curation or own
     if mapping and mapping.language:
-        curation = {
-            **(curation if isinstance(curation, dict) else {}),
-            "language": mapping.language,
-        }
+        known = curation if isinstance(curation, dict) else {}
+        curation = {**known, "language": mapping.language}
     notes = [f"{_named(names)}: {note}" for note, names in files_of.items()]
     entries = _without_skipped(path, entries, mapping, notes)
     if mapping and mapping.skip and not entries:

@@ -298,36 +298,12 @@ def association_table(cats: Iterable[Cat]) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    columns = [
-        "cat",
-        "association",
-        "kind",
-        "domain",
-        "target",
-        "family",
-        "split",
-        "tier",
-        "context",
-        "sentence",
-        "gold",
-    ]
-    rows = [
-        (
-            cat.id,
-            a.id,
-            cat.kind,
-            cat.domain,
-            cat.target,
-            cat.family,
-            cat.split,
-            cat.tier,
-            cat.context,
-            a.sentence,
-            a.gold,
-        )
-        for cat in cats
-        for a in cat.associations
-    ]
+    of_cat = ("kind", "domain", "target", "family", "split", "tier", "context")
+    rows = []
+    for cat in cats:
+        values = [getattr(cat, name) for name in of_cat]
+        rows += [(cat.id, a.id, *values, a.sentence, a.gold) for a in cat.associations]
+    columns = ["cat", "association", *of_cat, "sentence", "gold"]
     return pd.DataFrame(rows, columns=columns).astype({"tier": "Int64"})
 
 
@@ -400,10 +376,11 @@ def item_of(
         }
         for option, sentence, gold in options
     ]
+    original = {"target_original": cat.target_original} if cat.target_original else {}
     return {
         "id": cat.id,
         "target": cat.target,
-        **({"target_original": cat.target_original} if cat.target_original else {}),
+        **original,
         "bias_type": cat.domain,
         "context": cat.context,
         "tier": cat.tier,
