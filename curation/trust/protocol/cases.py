@@ -214,7 +214,9 @@ class Scored(NamedTuple):
         return "choice" in self.rules.values()
 
 
-def of_runs(found: Found, *runs: Scored, by_ss: bool = True, **facts: Any) -> Found:
+def of_runs(
+    found: Found, *runs: Scored, by_ss: bool = True, facts: Mapping[str, Any] = {}
+) -> Found:
     """What is found of runs of models, with their files.
 
     Args:

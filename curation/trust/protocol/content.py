@@ -173,7 +173,7 @@ def above_artefacts(case: ScoresCase) -> Iterator[Found]:
                 facts = {"cats": counted(lms), "kind": kind, "rule": name, "mean": mean}
                 facts["more"] = more_terms(found, 0.0)
                 named = replace(found, name=f"{run.model}:{kind}")
-                yield of_runs(named, run, by_ss=False, **facts)
+                yield of_runs(named, run, by_ss=False, facts=facts)
 
 
 VALID = 0.9
@@ -285,8 +285,8 @@ def meaningful(case: ScoresCase) -> Iterator[Found]:
     """The lms of each model."""
     for run in (run for run in case.runs if counted(run.lms)):
         found = case.share(run.lms)
-        more = more_terms(found, CHANCE)
-        yield of_runs(found, run, by_ss=False, cats=counted(run.lms), more=more)
+        facts = {"cats": counted(run.lms), "more": more_terms(found, CHANCE)}
+        yield of_runs(found, run, by_ss=False, facts=facts)
 
 
 def directions(case: ScoresCase) -> Iterator[Found]:

@@ -509,11 +509,12 @@ def outcomes(case: ScoresCase, *, unequal: bool) -> Iterator[Found]:
     number = sum(found.p is not None for *_, found in tests)
     for (run, groups, is_unequal, found), p in zip(tests, corrected, strict=True):
         if is_unequal == unequal:
-            name, facts = f"{run.model}:{groups.name}", {"group": groups.names[0]}
+            name = f"{run.model}:{groups.name}"
+            facts = {"table": groups.name, "group": groups.names[0]}
             own = correlated(
                 found, case.settings.predictive, case, p=p, tests=number, name=name, facts=facts
             )
-            yield of_runs(own, run, table=groups.name)
+            yield of_runs(own, run)
 
 
 def _of_terms(

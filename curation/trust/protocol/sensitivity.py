@@ -304,7 +304,7 @@ def by_run(
             "more": more_terms(found, _edge(found, case.settings)),
         }
         name = ":".join(filter(None, [variant, first.model, f"{first.under};{second.under}"]))
-        yield of_runs(replace(found, name=name), first, second, **facts)
+        yield of_runs(replace(found, name=name), first, second, facts=facts)
     if there or metric == "lms":
         return
     by_choice, runs = case.by_choice, case.data.runs
@@ -325,8 +325,9 @@ def terms(case: ScoresCase) -> Iterator[Found]:
             needed = math.ceil(found.n * (half / margin) ** 2)
             more = f"about {amount(max(1, needed - found.n), 'more term')}"
         verdict = "pass" if half is not None and half <= margin else "inconclusive"
-        facts = {"ss": found.value, "ends": span(found.ci), "needed": needed, "more": more}
-        yield of_runs(Found(value=half, n=found.n), run, verdict=verdict, **facts)
+        facts = {"ss": found.value, "ends": span(found.ci), "needed": needed}
+        facts |= {"more": more, "verdict": verdict}
+        yield of_runs(Found(value=half, n=found.n), run, facts=facts)
 
 
 def domains(case: ScoresCase) -> Iterator[Found]:
@@ -356,7 +357,7 @@ def domains(case: ScoresCase) -> Iterator[Found]:
             "each": ", ".join(f"{name} {round(by[name], 1) + 0:+.1f}" for name in by),
             "verdict": worst(*verdicts),
         }
-        yield of_runs(changes[domain], run, **facts)
+        yield of_runs(changes[domain], run, facts=facts)
 
 
 def _left_out(
