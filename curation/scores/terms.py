@@ -60,7 +60,7 @@ def by_term(
         return []
     rows = []
     sums = _term_sums(board, chosen)
-    others = [name for name in METRICS if name in sums and name != "ss"]
+    others: list[str] = [name for name in METRICS if name in sums and name != "ss"]
     for (domain, term), part in sums.groupby(["domain", "term"], sort=True):
         rows.append(
             {
