@@ -30,8 +30,7 @@ class Printed(NamedTuple):
     inferred from «dev rows», or from «arXiv rows» that are equal; or only the «text» says it.
     ``kind`` is a kind or ``both``, ``domain`` a domain or ``all``. ``target`` is "" for rows of
     more than one term.
-    ``values`` has each metric; None if the paper prints a dash. ``digits`` is how many decimals are
-    printed.
+    ``lms`` is None if the paper prints a dash. ``digits`` is how many decimals are printed.
     """
 
     source: str
@@ -43,16 +42,16 @@ class Printed(NamedTuple):
     domain: str
     target: str
     model: str
-    values: Mapping[MetricName, float | None]
+    lms: float | None
+    ss: float
+    icat: float
     digits: int
     note: str
 
-    def fields(self) -> Fields:
-        """All fields, as files have them: a field for each metric."""
-        fields: Fields = {}
-        for name, value in self._asdict().items():
-            fields |= value if name == "values" else {name: value}
-        return fields
+    @property
+    def values(self) -> dict[MetricName, float | None]:
+        """The printed value of each metric."""
+        return {name: getattr(self, name) for name in METRICS}
 
 
 class Model(NamedTuple):
@@ -93,9 +92,9 @@ def tables() -> tuple[Printed, ...]:
     """All printed rows: ACL Tables 4 to 8 and arXiv Tables 4 to 8, in their order."""
     return tuple(
         Printed(
-            **cast("Any", {name: cell for name, cell in row.items() if name not in METRICS})
-            | {"numbers": _list(row["numbers"]), "digits": len(row["icat"].partition(".")[2])},
-            values={metric: float(row[metric]) if row[metric] else None for metric in METRICS},
+            **cast("Any", row)
+            | {"numbers": _list(row["numbers"]), "digits": len(row["icat"].partition(".")[2])}
+            | {metric: float(row[metric]) if row[metric] else None for metric in METRICS}
         )
         for row in _rows("tables.csv")
     )
@@ -399,7 +398,7 @@ def _pair(row: Printed, run: Run, cell: Fields, ties: Ties, *, full: bool) -> Fi
         for v in values.values()
     )
     return {
-        **row.fields(),
+        **row._asdict(),
         "run": run.name,
         "lower_is_likelier": run.lower_is_likelier,
         "other_head": run.about.get("other_head", ""),

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,15 @@ from curation.records import Fields
 from curation.scores.flags import LATEX, marked, notes
 from curation.scores.groups import Comparison, Ranking
 from curation.scores.terms import domain_and_target
-from curation.stats.metrics import ALL, BOTH, Metric, list_metrics, metrics_in, ranking_metric
+from curation.stats.metrics import (
+    ALL,
+    BOTH,
+    Metric,
+    list_metrics,
+    metrics_in,
+    ranking_metric,
+    shared_metrics,
+)
 from curation.text.wording import amount
 
 COLUMNS = (
@@ -83,8 +91,8 @@ def compact(report: Comparison) -> Fields:
     lack what follows from the rest (docs/formats.md says how). Numbers have six significant digits.
     """
     runs = [
-        {**run, "terms": _by_term(run)}
-        | {"kinds": {k: {**part, "terms": _by_term(part)} for k, part in run["kinds"].items()}}
+        {**run, "terms": _by_term(run, run["kinds"])}
+        | {"kinds": {k: {**part, "terms": _by_term(part, [k])} for k, part in run["kinds"].items()}}
         for run in report.runs
     ]
     groups = [{**group._asdict(), "differences": _by_kind(group)} for group in report.groups]
@@ -96,9 +104,9 @@ def compact(report: Comparison) -> Fields:
     return small
 
 
-def _by_term(part: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _by_term(part: Mapping[str, Any], kinds: Iterable[str]) -> dict[str, list[Any]]:
     cells = part["terms"]
-    there = metrics_in(cells.values())
+    there = shared_metrics(kinds)
     names = [metric.name for metric in there if metric.pairs]  # the others follow from these
     columns = [*names, *(f"{metric.name}_ci" for metric in there), "cats", "ties"]
     return {"term": [*cells]} | {name: [c[name] for c in cells.values()] for name in columns}

@@ -248,7 +248,7 @@ def published(
                 "no runs are given: name them with --scores DIR or --predictions NAME=FILE"
             )
         rows = [row for row in rows if split in (None, row.split)]
-        report = {"rows": [row.fields() for row in rows]}
+        report = {"rows": [row._asdict() for row in rows]}
         if table:
             _list(rows)
         else:
