@@ -13,7 +13,7 @@ from curation.scores.groups import Group, groups
 from curation.scores.published import choose
 from curation.scores.runs import Run
 from curation.scores.terms import Agreement
-from curation.stats.metrics import comparisons, results
+from curation.stats.metrics import METRICS, comparisons, results
 from curation.stats.tests import CATS_A_TERM, detectable, needed_terms
 from support.boards import CATS, A, S, Three, U, cat, laid, run
 from support.expected import fails
@@ -264,16 +264,16 @@ W = (3, 1, 2)  # s > u > a
 def test_spread_of_a_pair_and_of_one_model_against_fifty() -> None:
     laid = lay(m=(S, A, S, S), n=(A, A, S, W))
     # ss: m 100 0 100 100, n 0 0 100 100: differences 100 0 | 0 0, means 50 and 0.
-    ss = pair_spread(laid, (0, 1), "ss")
+    ss = pair_spread(laid, (0, 1), METRICS["ss"])
     # lms: only n's last CAT loses one of two: differences 0 0 | 0 50.
-    lms = pair_spread(laid, (0, 1), "lms")
+    lms = pair_spread(laid, (0, 1), METRICS["lms"])
     # m against 50: 50 −50 | 50 50, means 0 and 50.
-    alone = pair_spread(laid, (0, None), "ss")
+    alone = pair_spread(laid, (0, None), METRICS["ss"])
     assert ss and lms and alone  # noqa: PT018
     assert (ss.mean, ss.of_means, ss.within) == (25.0, 1250.0, 2500.0)  # 2 · 50² over 4 − 2
     assert (lms.mean, lms.within) == (12.5, 625.0)
     assert (alone.mean, alone.of_means, alone.within) == (25.0, 1250.0, 2500.0)
-    assert pair_spread(lay(m=(S, A)), (0, None), "ss") is None  # one term
+    assert pair_spread(lay(m=(S, A)), (0, None), METRICS["ss"]) is None  # one term
 
 
 def test_report_of_pairs_takes_the_median_and_the_hardest() -> None:
@@ -281,7 +281,7 @@ def test_report_of_pairs_takes_the_median_and_the_hardest() -> None:
     report = power_report(laid, [0, 1, 2], 5.0)
     assert [part.figure for part in report.figures] == ["lms", "ss"]
     ss = report.figures[1]
-    spreads = [pair_spread(laid, pair, "ss") for pair in ((0, 1), (0, 2), (1, 2))]
+    spreads = [pair_spread(laid, pair, METRICS["ss"]) for pair in ((0, 1), (0, 2), (1, 2))]
     least = sorted(detectable(of) for of in spreads if of)
     assert (ss.pairs, ss.detectable, ss.detectable_hardest) == (3, least[1], least[2])
     for row, cats in zip(ss.needed, CATS_A_TERM, strict=True):
