@@ -166,6 +166,12 @@ def hide(
             "there are no dev CATs, so a release without the test CATs would be empty",
             'set hide = "labels" in [release], or set dev in [split]',
         )
+    if not contents.in_stereoset:
+        raise CurationError(
+            "gold labels are revealed in StereoSet's format, and it cannot have all kinds of these "
+            "CATs",
+            'set hide = "" in [release], or use CATs of other kinds',
+        )
     check_published(history, public)
     check_published(history, cats, history.hide)
     path, is_sealed = gold_file(history.campaign, release.version), history.hide == "all"

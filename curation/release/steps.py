@@ -179,8 +179,8 @@ def _build(campaign: Campaign, out: Out, *, anonymous: bool = False) -> dict[str
     # Write.
     try:
         refuse_kinds("StereoSet's format", contents.kinds)
-    except CurationError as error:
-        out.warn(f"the release has no dev.json, test.json and tasks for lm-eval: {error.what}")
+    except CurationError as refused:
+        out.warn(f"the release has no dev.json, test.json and tasks for lm-eval: {refused.what}")
     with out.stages() as tell:
         errata_lines = differences.errata_text(since[1]).encode() if since else b""
         staged = out.new_folder(versions.version_name(campaign, anonymous=anonymous))

@@ -537,7 +537,7 @@ def read_published(folder: Path, splits: Iterable[SplitName] = SPLITS) -> list[P
                 raise
     if not any((folder / name).is_file() for name in STEREOSET):
         for path in sorted(folder.glob("cats/*.jsonl")):
-            if split_of(path) in splits:
+            if split_of(path) in [*splits]:
                 cats += _read_flat(path)
     return [
         cat._replace(where="", options=tuple(option._replace(labels=()) for option in cat.options))

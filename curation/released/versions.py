@@ -4,7 +4,9 @@ A reader stops at the first fault, with an error.
 """
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from curation.catsets.content import read_parts
@@ -12,10 +14,11 @@ from curation.catsets.entries import MADE, Row, is_hidden, sentences_of
 from curation.catsets.stereoset import read_gold_file
 from curation.files import CurationError, read_bytes, read_json, read_text
 from curation.formats.tables import read_json_lines
-from curation.kinds import ITEMS, Kind
+from curation.kinds import ITEMS, KINDS, Kind, find_item_kind
 from curation.records import SplitName
 from curation.released.commitments import public_rows
 from curation.released.contents import (
+    FACTS,
     SEALED,
     STEREOSET,
     TERMS,
@@ -39,6 +42,8 @@ def data_files(folder: Path) -> list[Path]:
     whose names say a split, such as ``intrasentence/validation-00000-of-00001.parquet``.
     """
     own = [folder / name for name in STEREOSET if os.path.lexists(folder / name)]
+    if not own and os.path.lexists(folder / FACTS):  # a release that StereoSet's format cannot have
+        own = [path for kind in KINDS for path in sorted(folder.glob(f"{kind}/*.parquet"))]
     others = ([p for p in sorted(folder.glob(each)) if split_of(p)] for each in _PLACES)
     return own or next(filter(None, others), [])
 
@@ -116,13 +121,20 @@ def read_commitments(folder: Path) -> list[dict[str, Any]]:
 
 def _cats(path: Path, split: SplitName) -> tuple[list[PublishedCat], bool]:
     """The CATs of a file, and whether they have ids."""
+    own = find_item_kind(path.parent.name)
     try:
+        if own and path.suffix == ".parquet" and os.path.lexists(path.parents[1] / FACTS):
+            return [
+                _read_as_it_is(row, own.name, split, part.classes)
+                for part in read_parts(path)[0]
+                for row in part.rows
+            ], True
         content = read_parts(path) if path.suffix.lower() == ".json" else None
         if content and all(part.whole for part in content[0]):
             items = [(part.kind, row) for part in content[0] for row in part.rows if part.kind]
             labels = (s.get("gold_label") for _, row in items for s in sentences_of(row.values))
             if any(map(is_hidden, labels)):
-                return [_read_hidden(row, kind, split) for kind, row in items], True
+                return [_read_as_it_is(row, kind, split) for kind, row in items], True
         file = read_gold_file(path, content)
     except CurationError as error:
         if str(path) in error.what:
@@ -148,9 +160,14 @@ def _term_ids(path: Path) -> dict[TermKey, str]:
     return ids
 
 
-def _read_hidden(row: Row, kind: Kind, split: SplitName) -> PublishedCat:
-    """A CAT of a file with hidden gold labels; some CATs of the file may have theirs."""
-    cat = from_item(row.values, kind, "", split)._replace(fields=frozenset())
+def _read_as_it_is(
+    row: Row,
+    kind: Kind,
+    split: SplitName,
+    classes: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> PublishedCat:
+    """A CAT whose gold labels are hidden, or all there; arguments as of ``from_item``."""
+    cat = from_item(row.values, kind, "", split, classes)._replace(fields=frozenset())
     golds = {option.gold for option in cat.options}
     has_ids = all(option.id for option in cat.options)
     if not (cat.complete and has_ids and (golds == {None} or cat.whole)):
