@@ -41,7 +41,7 @@ class Figures(Record):
 
 
 class Cell(Figures):
-    """Metrics of so many CATs on so many terms."""
+    """Metrics, and on how many CATs and terms they were computed."""
 
     cats: int
     terms: int

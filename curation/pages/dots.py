@@ -175,7 +175,7 @@ def metric_names(entries: Iterable[Any] = (), *paths: Path) -> list[str]:
 
 
 def measures(*cells: Any, shares: bool = False) -> list[str]:
-    """``metric_names`` in the order of pictures: those that tell of stereotypes come first.
+    """``metric_names`` in the order of plots: those that tell of stereotypes come first.
 
     Args:
         cells: as for ``metric_names``.
@@ -394,21 +394,6 @@ def by_size(rows: Sequence[Any], name: str) -> Sizes:
     return Sizes(lines, ticks[:: len(ticks) // 6 + 1], _ticks(y, 6))
 
 
-PICTURES = {
-    each.__name__: each
-    for each in (
-        at,
-        by_size,
-        cells,
-        dots,
-        kind_paths,
-        lists,
-        measures,
-        metric_names,
-        product,
-        span_of,
-        surface,
-        triangle,
-    )
-}
+_FOR_TEMPLATES = (at, by_size, cells, dots, kind_paths, lists, measures, metric_names)
+PICTURES = {each.__name__: each for each in (*_FOR_TEMPLATES, product, span_of, surface, triangle)}
 """The functions that templates use, by name."""

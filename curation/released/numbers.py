@@ -308,7 +308,7 @@ def gold_values(facts: Facts) -> dict[str, str]:
     """The values about hidden gold labels in the facts of a release: their names and values.
 
     They are in this order: models, baselines, sentiment, rows of the trust report. A metric that
-    treats stereotype and anti-stereotype alike is none (``budget``). A sealed release has none:
+    treats stereotype and anti-stereotype alike is left out (``budget``). A sealed release has none:
     nobody can run a model on its texts.
     """
     if facts.hidden is None or facts.hidden.sealed:

@@ -1,6 +1,6 @@
 """CATs as files have them: read from items, rows and lines without refusing anything.
 
-What is not there is empty, and what is no text is written as one. So such a CAT may be faulty.
+What is not there is empty, and other values are written as texts. So such a CAT may be faulty.
 """
 
 from collections.abc import Mapping, Sequence
