@@ -220,11 +220,7 @@ def test_own_words_are_shown_and_another_licence_is_asked_about(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("language", "words", "rtl"),
-    [
-        ("id", "Sebutkan", False),
-        ("ja", "実在の人の名前", False),
-        ("ar", "لا تذكر", True),
-    ],
+    [("id", "Sebutkan", False), ("ja", "実在の人の名前", False), ("ar", "لا تذكر", True)],
 )
 def test_texts_are_those_of_the_campaigns_language(
     tmp_path: Path, language: str, words: str, rtl: bool

@@ -555,8 +555,7 @@ def test_an_unfinished_skeleton_names_the_texts_that_are_missing(tmp_path: Path)
         pages.texts("sw", pages.read_own("sw", own(tmp_path, filled)))
     with fails("text.toml: no review.unknown", fix="curation rounds texts sw --to FILE"):
         pages.texts(
-            "sw",
-            pages.read_own("sw", own(tmp_path, filled.replace('term = ""', 'term = "Neno"'))),
+            "sw", pages.read_own("sw", own(tmp_path, filled.replace('term = ""', 'term = "Neno"')))
         )
 
 

@@ -9,12 +9,7 @@ import pytest
 
 from curation.kinds import GOLDS
 from curation.records import FieldTyping, Typing
-from curation.rounds.quality import (
-    PersonQuality,
-    dawid_skene,
-    people_figures,
-    thresholds,
-)
+from curation.rounds.quality import PersonQuality, dawid_skene, people_figures, thresholds
 
 S, A, U = GOLDS
 

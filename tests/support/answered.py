@@ -28,11 +28,7 @@ def prefers(association: bool) -> Answer:
 
 
 def asked(
-    cats: Sequence[Cat],
-    answer: Answer,
-    *,
-    prompts: Sequence[str] = ("natural",),
-    samples: int = 1,
+    cats: Sequence[Cat], answer: Answer, *, prompts: Sequence[str] = ("natural",), samples: int = 1
 ) -> list[Asked]:
     """All questions about the CATs, answered."""
     return [

@@ -61,9 +61,7 @@ def in_a_new_process(*args: str | Path, cwd: Path | None = None, **env: str) -> 
 
 
 def run(
-    *args: str | Path,
-    before: Callable[[], object] | None = None,
-    seconds: float | None = None,
+    *args: str | Path, before: Callable[[], object] | None = None, seconds: float | None = None
 ) -> Ran:
     """A command in this process, or in a fork of it where something is done to it.
 

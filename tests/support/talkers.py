@@ -112,9 +112,4 @@ class Talker:
 
 def spec(*, name: str = "talker", url: str = "https://chat.example/v1", **chat: Any) -> ModelSpec:
     """A chat model behind an endpoint."""
-    return ModelSpec(
-        name,
-        family="chat",
-        url=url,
-        chat=ChatSpec(**{"prompts": ENGLISH, **chat}),
-    )
+    return ModelSpec(name, family="chat", url=url, chat=ChatSpec(**{"prompts": ENGLISH, **chat}))

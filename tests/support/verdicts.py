@@ -487,9 +487,7 @@ def labels(plant: str, seed: int) -> Verdicts:
     votes = counted(first, len(VALUES))
     second = plants.again(plant, first[:, 0][:, None].repeat(5, axis=1), rng)[:, 0]
     again = Retest(
-        "the same annotator",
-        np.arange(3 * count) // 3,
-        np.column_stack([first[:, 0], second]),
+        "the same annotator", np.arange(3 * count) // 3, np.column_stack([first[:, 0], second])
     )
     blocking = PitfallCount("odd", "block", "cat", 3 if plant == OTHER else 0, count)
     of = DatasetInput(of.name, of.cats, "en", votes=votes, retests=[again], pitfalls=[blocking])

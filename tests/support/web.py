@@ -36,11 +36,7 @@ WRITTEN: dict[RoundKindName, dict[str, str]] = {
         "anti_stereotype": "She sang until the neighbours knocked.",
         "unrelated": "Copper slowly turns green in the rain.",
     },
-    "validation": {
-        "label_1": "stereotype",
-        "label_2": "anti-stereotype",
-        "label_3": "unrelated",
-    },
+    "validation": {"label_1": "stereotype", "label_2": "anti-stereotype", "label_3": "unrelated"},
     "review": {"decision": "keep"},
     "neutral": {"neutral": "He left at ten."},
 }

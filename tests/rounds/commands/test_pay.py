@@ -91,12 +91,7 @@ def test_what_came_several_times_is_one_answer(desk: Desk) -> None:
         assert desk.bring("w2", wrong, f"wrong-{n}.csv")["refused"] == {"missing_field": 2}
     own = {**ITEM, "writer": "fay", "target": "potter", "context": "A potter is there."}
     for note in "abc":
-        row = {
-            **own,
-            "kind": "intrasentence",
-            "submitted_at": "2026-05-03T10:00:00Z",
-            "note": note,
-        }
+        row = {**own, "kind": "intrasentence", "submitted_at": "2026-05-03T10:00:00Z", "note": note}
         bring_items(desk, "main", row)
     people = paid(desk)[1]
     assert [people[who]["refused"] for who in ("eve", "fay")] == ["2", "1"]

@@ -17,12 +17,7 @@ from curation.files import CurationError
 from curation.rounds import quality as quality_step
 from curation.rounds.answers.people import pseudonyms, read_key
 from curation.rounds.importing import import_answers
-from curation.rounds.quality import (
-    about_marked,
-    about_removed,
-    read_groups,
-    read_quality,
-)
+from curation.rounds.quality import about_marked, about_removed, read_groups, read_quality
 from curation.rounds.steps import fold_answers
 from support.validating import Validating
 

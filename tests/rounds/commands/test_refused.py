@@ -110,9 +110,7 @@ def test_a_corrected_answer_is_accepted_with_or_without_an_id_or_a_time(
     assert set((desk.rounds / "w" / "raw").iterdir()) == archived
 
 
-def test_status_says_who_corrects_what_and_others_are_asked_only_after_a_recall(
-    desk: Tray,
-) -> None:
+def test_status_says_who_corrects_what_and_others_are_asked_only_after_a_recall(desk: Tray) -> None:
     rows = written(desk)
     for n in (0, 1, 4):  # Ann's first, and both of Ben's
         rows[n]["template"] = f"No gap, {n}: a baker, a potter."

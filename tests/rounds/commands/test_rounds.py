@@ -16,17 +16,7 @@ import pytest
 from curation.campaign.private import PRIVATE
 from curation.files import read_json
 from curation.records import Decision, Item, Label, Task
-from support.desk import (
-    Desk,
-    Row,
-    Stage,
-    at,
-    item_row,
-    label_row,
-    read_csv,
-    told,
-    write_csv,
-)
+from support.desk import Desk, Row, Stage, at, item_row, label_row, read_csv, told, write_csv
 from support.strike import strike, times
 
 pytestmark = pytest.mark.long

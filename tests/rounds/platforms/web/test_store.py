@@ -199,10 +199,7 @@ class Leases(RuleBasedStateMachine):
 
 TestLeases = Leases.TestCase
 TestLeases.settings = settings(
-    max_examples=50,
-    stateful_step_count=40,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
+    max_examples=50, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 
