@@ -9,17 +9,7 @@ import pytest
 from curation.files import CurationError
 from curation.kinds import KINDS
 from curation.records import Cat
-from support.scored import (
-    CATS,
-    Told,
-    command,
-    likes,
-    mixed,
-    predicted,
-    refused,
-    told,
-    write_gold,
-)
+from support.scored import CATS, Told, command, likes, mixed, predicted, refused, told, write_gold
 
 INTRA, INTER = KINDS
 

@@ -311,12 +311,6 @@ def test_a_table_without_a_usable_label_says_why(table: Table, people: People) -
         read_labelled(path.with_name("nowhere.csv"), people(2), language="en")
 
 
-def test_one_label_only_is_refused(measure: Measured, grouped: Campaign, table: Table) -> None:
-    with fails("training passages (2) is «lake»"):
-        measure(labels=table(row(1, "lake"), row(2, "lake")))
-    assert not (grouped.folder("trust") / "runs").exists()
-
-
 def test_people_and_corpus(
     measure: Measured, grouped: Campaign, files: list[Path], table: Table
 ) -> None:
