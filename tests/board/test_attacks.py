@@ -17,6 +17,11 @@ from support.hosting import BOARD_ID, TODAY, Hosted, host, submission, submit
 from support.strike import KilledError
 
 
+@pytest.fixture
+def hosted(tmp_path: Path) -> Hosted:
+    return host(tmp_path, cats=60)
+
+
 def settled(hosted: Hosted) -> dict[str, Outcome]:
     """One run of «board score», by a command of its own."""
     board = open_board(hosted.board.root)
@@ -34,8 +39,7 @@ def the_row(hosted: Hosted) -> Scored:
     return row
 
 
-def test_a_line_that_the_owner_did_not_write_is_refused(tmp_path: Path) -> None:
-    hosted = host(tmp_path, cats=60)
+def test_a_line_that_the_owner_did_not_write_is_refused(hosted: Hosted) -> None:
     submit(hosted, submission(hosted, hosted.scores()))
     settled(hosted)
     written = hosted.board.log.read_bytes()
@@ -50,9 +54,8 @@ def test_a_line_that_the_owner_did_not_write_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_killed_beside_the_log_the_owner_still_knows_the_head(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+    hosted: Hosted, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    hosted = host(tmp_path, cats=60)
     submit(hosted, submission(hosted, hosted.scores()))
     heads = hosted.campaign.folder("boards") / BOARD_ID / "head.txt"
 
@@ -76,8 +79,7 @@ def test_killed_beside_the_log_the_owner_still_knows_the_head(
     assert len(heads.read_text().split()) == 1
 
 
-def test_a_pipe_in_place_of_a_submission_is_a_finding(tmp_path: Path) -> None:
-    hosted = host(tmp_path, cats=60)
+def test_a_pipe_in_place_of_a_submission_is_a_finding(hosted: Hosted) -> None:
     (path,) = submit(hosted, submission(hosted, hosted.scores()))
     settled(hosted)
     path.unlink()
@@ -86,8 +88,7 @@ def test_a_pipe_in_place_of_a_submission_is_a_finding(tmp_path: Path) -> None:
     assert {("unreadable", "submissions/001.json"), ("page_changed", "index.html")} <= found
 
 
-def test_a_lost_log_does_not_become_an_empty_page(tmp_path: Path) -> None:
-    hosted = host(tmp_path, cats=60)
+def test_a_lost_log_does_not_become_an_empty_page(hosted: Hosted) -> None:
     for content in (b"", None):
         hosted.board.log.write_bytes(content) if content is not None else hosted.board.log.unlink()
         with pytest.raises(CurationError, match=r"log\.jsonl"):
@@ -95,8 +96,7 @@ def test_a_lost_log_does_not_become_an_empty_page(tmp_path: Path) -> None:
     assert not (hosted.board.root / "index.html").exists()
 
 
-def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
-    hosted = host(tmp_path, cats=60)
+def test_what_a_killed_build_left_is_removed(hosted: Hosted) -> None:
     submit(hosted, submission(hosted, hosted.scores()))
     settled(hosted)
     board = open_board(hosted.board.root)
@@ -111,8 +111,7 @@ def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("head", ["", "5ae5ab9d9c74", "A" * 64, "--yes"])
-def test_a_head_that_was_not_copied_whole_accuses_nobody(tmp_path: Path, head: str) -> None:
-    hosted = host(tmp_path, cats=60)
+def test_a_head_that_was_not_copied_whole_accuses_nobody(hosted: Hosted, head: str) -> None:
     with pytest.raises(CurationError, match="a head is 64 of 0-9 and a-f"):
         verify(hosted.board, kept=head)
 
@@ -126,9 +125,8 @@ def test_a_head_that_was_not_copied_whole_accuses_nobody(tmp_path: Path, head: s
     ],
 )
 def test_settings_are_explained_in_plain_words(
-    tmp_path: Path, old: str, new: str, says: str
+    hosted: Hosted, old: str, new: str, says: str
 ) -> None:
-    hosted = host(tmp_path, cats=60)
     path = hosted.board.root / "board.toml"
     text = path.read_text()
     assert old in text

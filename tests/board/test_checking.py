@@ -14,10 +14,10 @@ import pytest
 import yaml
 
 import curation
-from curation.board.log import Refused
 from curation.board.submitting import check_files
 from support.commands import run, well
 from support.hosting import Hosted, host, submission, submit
+from support.rows import refused
 
 WORKFLOW = Path(curation.__file__).parent / "board" / "templates" / "check.yml"
 
@@ -87,15 +87,8 @@ def test_a_proposal_may_only_add_files_of_submissions(hosted: Hosted, tmp_path: 
 def test_what_the_log_has_may_not_change(hosted: Hosted) -> None:
     about = submission(hosted, hosted.scores())
     path, other = submit(hosted, about, about | {"model": "other"})
-    refused = Refused(
-        date="2026-11-27",
-        version="0.1.0",
-        file=path.name,
-        submission=sha256(path.read_bytes()).hexdigest(),
-        code="not_approved",
-        detail="",
-    )
-    hosted.board.append([refused])
+    digest = sha256(path.read_bytes()).hexdigest()
+    hosted.board.append([refused(path.name, "not_approved", submission=digest)])
     names = "submissions/001.json", "submissions/002.json"
     assert codes(hosted, *names) == {name: [] for name in names}
     path.write_bytes(path.read_bytes() + b"\n")

@@ -17,9 +17,7 @@ from curation.board.folder import Board
 from curation.board.log import Refused, Scored, Waits, read_log, values
 from curation.board.scoring import ROWS, score
 from curation.campaign.settings import Hide
-from curation.campaign.versions import (
-    History,
-)
+from curation.campaign.versions import History
 from curation.files import read_records
 from curation.released import numbers
 from curation.released.numbers import GivenOut

@@ -21,6 +21,11 @@ from support import commands
 from support.hosting import BOARD_ID, TODAY, Hosted, host, score_here, submission, submit
 
 
+@pytest.fixture
+def hosted(tmp_path: Path) -> Hosted:
+    return host(tmp_path, cats=60)
+
+
 def settled(hosted: Hosted, today: date = TODAY) -> dict[str, Outcome]:
     """What came of each submission, by its file."""
     board = open_board(hosted.board.root)
@@ -146,8 +151,7 @@ def test_a_release_since_then_leaves_less_room(
     assert (only.file, only.outcome, len(ledger(hosted))) == ("002.json", "waits", 1)
 
 
-def test_after_its_day_nothing_is_scored(tmp_path: Path) -> None:
-    hosted = host(tmp_path, cats=60)
+def test_after_its_day_nothing_is_scored(hosted: Hosted) -> None:
     setting(hosted, "rotates = 2099-01-01", "rotates = 2026-11-26")
     submit(hosted, submission(hosted, hosted.scores()), submission(hosted, {}, model="a/b"))
     late = settled(hosted, date(2026, 11, 27))
@@ -157,8 +161,7 @@ def test_after_its_day_nothing_is_scored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("gone", [False, True])
-def test_a_row_stays_if_its_file_is_changed_or_deleted(tmp_path: Path, gone: bool) -> None:
-    hosted = host(tmp_path, cats=60)
+def test_a_row_stays_if_its_file_is_changed_or_deleted(hosted: Hosted, gone: bool) -> None:
     paths = submit(hosted, submission(hosted, hosted.scores()))
     settled(hosted)
     before = hosted.board.log.read_bytes()
@@ -172,8 +175,7 @@ def test_a_row_stays_if_its_file_is_changed_or_deleted(tmp_path: Path, gone: boo
     assert hosted.board.log.read_bytes() == before
 
 
-def test_an_older_copy_of_the_folder_is_not_scored(tmp_path: Path) -> None:
-    hosted = host(tmp_path, cats=60)
+def test_an_older_copy_of_the_folder_is_not_scored(hosted: Hosted) -> None:
     before = hosted.board.log.read_bytes()
     submit(hosted, submission(hosted, hosted.scores()))
     settled(hosted)
@@ -186,8 +188,7 @@ def test_an_older_copy_of_the_folder_is_not_scored(tmp_path: Path) -> None:
     assert settled(hosted) == {}
 
 
-def test_a_row_that_differs_does_not_keep_the_model_away(tmp_path: Path) -> None:
-    hosted = host(tmp_path, cats=60)
+def test_a_row_that_differs_does_not_keep_the_model_away(hosted: Hosted) -> None:
     submit(hosted, submission(hosted, hosted.scores(1)))
     settled(hosted)
     row = lines(hosted)[-1]
@@ -207,8 +208,7 @@ def test_a_row_that_differs_does_not_keep_the_model_away(tmp_path: Path) -> None
     assert found["003.json"].why.startswith("submissions/001.json: the board has a row")
 
 
-def test_one_bad_file_does_not_stop_the_others(tmp_path: Path) -> None:
-    hosted = host(tmp_path, cats=60)
+def test_one_bad_file_does_not_stop_the_others(hosted: Hosted) -> None:
     submit(hosted, submission(hosted, hosted.scores()))
     folder = hosted.board.submissions
     bad = {

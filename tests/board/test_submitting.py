@@ -31,10 +31,14 @@ def hosted_at(folder: Path, **how: Any) -> Hosted:
     return host(folder, cats=4, terms=2, **how)
 
 
+@pytest.fixture
+def hosted(tmp_path: Path) -> Hosted:
+    return hosted_at(tmp_path)
+
+
 def test_a_model_is_scored_and_a_run_that_is_there_is_used(
-    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+    hosted: Hosted, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hosted = hosted_at(tmp_path)
     monkeypatch.chdir(hosted.board.root)
     words = ("board", "submit", f"bakery/small={model}", "--by", "Ann Example", "--device", "cpu")
     shown = well(*words)
@@ -79,9 +83,8 @@ def test_a_model_is_scored_and_a_run_that_is_there_is_used(
 
 
 def test_an_association_that_cannot_be_scored_is_an_error(
-    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+    hosted: Hosted, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hosted = hosted_at(tmp_path)
     path = hosted.board.open_set.cats
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     rows[0]["options"][1]["sentence"] = "word " * 2000  # longer than the model's window
@@ -100,9 +103,8 @@ def test_an_association_that_cannot_be_scored_is_an_error(
 
 
 def test_a_model_that_the_board_would_refuse_leaves_no_file(
-    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+    hosted: Hosted, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hosted = hosted_at(tmp_path)
     monkeypatch.chdir(hosted.board.root)
     for spec, about, message in (
         (ModelSpec(str(model), label="<b>"), ABOUT, 'line 4: model is "<b>"'),
@@ -135,9 +137,8 @@ def test_a_sealed_test_set_gets_the_name_of_a_model(tmp_path: Path, model: Path)
 
 
 def test_a_test_set_of_one_kind_has_submissions_with_all_rules_of_the_profile(
-    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+    hosted: Hosted, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hosted = hosted_at(tmp_path)
     facts = hosted.board.open_set.folder / "set.json"
     path = hosted.board.open_set.cats
     rows = [line for line in path.read_bytes().splitlines(True) if b'"intrasentence"' in line]
@@ -155,15 +156,13 @@ def test_a_test_set_of_one_kind_has_submissions_with_all_rules_of_the_profile(
     assert len(content["scores"]) == 3 * len(rows)
 
 
-def test_a_chat_model_has_no_scores_for_hidden_labels(tmp_path: Path, model: Path) -> None:
-    hosted = hosted_at(tmp_path)
+def test_a_chat_model_has_no_scores_for_hidden_labels(hosted: Hosted, model: Path) -> None:
     ran = run("board", "submit", f"chat:{model}", "--by", "x", "--board", hosted.board.root)
     assert "chat models have no scores of associations" in ran.err
     assert "a board with a sealed test set" in ran.err
 
 
-def test_predictions_become_a_submission(tmp_path: Path) -> None:
-    hosted = hosted_at(tmp_path)
+def test_predictions_become_a_submission(hosted: Hosted, tmp_path: Path) -> None:
     table = tmp_path / "baker.csv"
     scores = hosted.scores()
     table.write_text("id,score\n" + "".join(f"{id},{value}\n" for id, value in scores.items()))
@@ -188,8 +187,7 @@ def test_predictions_become_a_submission(tmp_path: Path) -> None:
     assert "1 of 12 associations have no score" in run(*full).err
 
 
-def test_a_board_that_has_no_open_test_set_takes_nothing(tmp_path: Path) -> None:
-    hosted = hosted_at(tmp_path)
+def test_a_board_that_has_no_open_test_set_takes_nothing(hosted: Hosted) -> None:
     hosted.board.append([Closed(date="2026-11-27", version="0.1.0", revealed="a" * 64)])
     with pytest.raises(CurationError, match="no test set is open"):
         check_files(open_board(hosted.board.root), ["a.json"])

@@ -135,10 +135,7 @@ def test_a_good_board_has_no_finding(request: pytest.FixtureRequest, hide: str) 
         "test sets": 1,
         "files": files(board),
         "pages": len(pages(board)),
-    } | {
-        "rows": 2,
-        "scores": 2,
-    }
+    } | {"rows": 2, "scores": 2}
     assert done.head == sha256(board.log.read_bytes().splitlines(keepends=True)[-1]).hexdigest()
     assert done.unknown == []
 
@@ -319,10 +316,7 @@ ORDER: dict[str, tuple[Callable[[list[Entry]], list[Entry]], str]] = {
         "not_in_order",
     ),
     "a model twice": (lambda e: [e[0], e[1], e[1], e[3], e[4]], "scored_twice"),
-    "more rows than allowed": (
-        lambda e: [e[0], e[1], e[2], e[2], *e[3:]],
-        "too_many_rows",
-    ),
+    "more rows than allowed": (lambda e: [e[0], e[1], e[2], e[2], *e[3:]], "too_many_rows"),
 }
 
 

@@ -191,16 +191,6 @@ def test_clashing_ids_in_one_file(
     assert (code, detail.split()[0]) == ("clashing_id", named)
 
 
-def test_clashing_ids_over_two_imports(bring: Bring, published: Json) -> None:
-    assert bring(published)["items"] == 3
-    del items_of(published)[1:]
-    items_of(published)[0]["context"] = "Another context."
-    summary = bring(published, "--round", "second", name="other.json")  # another round, same ids
-    # The labels were given to another text: they may not count for the first.
-    assert (summary["items"], summary["labels"], summary["rejected"]["clashing_id"]) == (0, 0, 1)
-    assert bring.rejections("second")[0][0] == "clashing_id"
-
-
 def test_items_without_labels_stay_open(bring: Bring, published: Json) -> None:
     for item, absent in zip(items_of(published), ("gone", None, []), strict=True):
         for sentence in item["sentences"]:

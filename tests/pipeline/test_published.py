@@ -63,6 +63,11 @@ def make(folder: Path, *, language: str = "pt", **decisions: Any) -> Campaign:
 
 
 @pytest.fixture
+def campaign(tmp_path: Path) -> Campaign:
+    return make(tmp_path / "c")
+
+
+@pytest.fixture
 def trusting(tmp_path: Path) -> Campaign:
     """A fresh campaign that trusts published gold labels."""
     return make(tmp_path / "c", trust_gold=True)
@@ -103,8 +108,7 @@ def refusals(campaign: Campaign) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("domain", ["gender", "religion"])
-def test_published_data_needs_no_word_list(tmp_path: Path, domain: str) -> None:
-    campaign = make(tmp_path / "c")
+def test_published_data_needs_no_word_list(campaign: Campaign, domain: str) -> None:
     with fails("no words for the domain 'gender' in 'pt'"):
         run(campaign, "select")
     done, heard = take(campaign, item("i1", domain=domain))
@@ -116,16 +120,6 @@ def test_published_data_needs_no_word_list(tmp_path: Path, domain: str) -> None:
     assert run(campaign, "filter")["items_in"] == 1
 
 
-def test_terms_need_the_list_of_a_domain_without_terms(tmp_path: Path, forked: Any) -> None:
-    campaign = make(tmp_path / "c")
-    take(campaign, item("i1", domain="religion"))
-    done = forked("terms", "select", "-c", campaign.root)
-    assert done.code == 1
-    assert "no words for the domain 'gender' in 'pt'" in done.err
-    take(campaign, item("i2"))
-    assert forked("terms", "select", "-c", campaign.root).code == 0
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -134,9 +128,8 @@ def test_terms_need_the_list_of_a_domain_without_terms(tmp_path: Path, forked: A
     ],
 )
 def test_a_list_with_a_wrong_name_or_of_ones_own_is_never_passed_over(
-    tmp_path: Path, name: str, content: str, message: str
+    campaign: Campaign, name: str, content: str, message: str
 ) -> None:
-    campaign = make(tmp_path / "c")
     set_to(campaign.root, "gender.csv", name)
     if content:
         campaign.folder("terms").mkdir()
@@ -186,8 +179,7 @@ def test_an_odd_gold_label_is_told(trusting: Campaign, value: Any, shown: str) -
     assert decided(trusting) == {"i1": (False, "too_few_labels")}
 
 
-def test_labels_sentences_and_blanks_that_are_wrong_are_booked(tmp_path: Path) -> None:
-    campaign = make(tmp_path / "c")
+def test_labels_sentences_and_blanks_that_are_wrong_are_booked(campaign: Campaign) -> None:
     odd = item("odd")
     odd["sentences"][0]["labels"] = [{"label": v, "human_id": "a"} for v in (1, "ja", None, 1.5)]
     odd["sentences"][1]["labels"] = {"label": [1], "human_id": ["a"]}
@@ -363,8 +355,7 @@ def test_a_release_without_any_vote(trusting: Campaign, forked: Any) -> None:
     assert "2 CATs have no votes; README.md" in forked("release", "build", "-c", campaign.root).out
 
 
-def test_without_the_setting_the_items_are_named_with_it(tmp_path: Path, forked: Any) -> None:
-    campaign = make(tmp_path / "c")
+def test_without_the_setting_the_items_are_named_with_it(campaign: Campaign, forked: Any) -> None:
     take(campaign, item("i1"), item("i2"))
     done = forked("decisions", "filter", "-c", campaign.root)
     text = "2 items have published gold labels and no votes: collect labels"

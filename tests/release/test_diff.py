@@ -210,18 +210,9 @@ def a_cat(draw: st.DrawFn, name: str) -> PublishedCat:
     pairs = zip(ids, golds, strict=True)
     options = [PublishedOption(f"{name}-{n}", draw(A_WORD), gold) for n, gold in pairs]
     split: SplitName = draw(st.sampled_from(["dev", "test"]))
-    return PublishedCat(
-        *(
-            name,
-            draw(st.sampled_from(KINDS)),
-            draw(A_WORD),
-            draw(A_WORD),
-            None,
-            split,
-            draw(A_WORD),
-        ),
-        *(draw(st.sampled_from([3, 4, 5])), tuple(options)),  # type: ignore[arg-type]
-    )
+    about = (name, draw(st.sampled_from(KINDS)), draw(A_WORD), draw(A_WORD), None, split)
+    tier = draw(st.sampled_from([3, 4, 5]))
+    return PublishedCat(*about, draw(A_WORD), tier, tuple(options))  # type: ignore[arg-type]
 
 
 @st.composite
@@ -324,13 +315,6 @@ def test_errata_as_text_for_programs_and_for_people() -> None:
     assert "No CAT differs." in differences.errata_markdown(diff([], []), [])
 
 
-@pytest.mark.parametrize(
-    "what", ["added", "removed", "changed", "relabelled", "moved", "renumbered"]
-)
-def test_no_difference_has_no_ids(what: Any) -> None:
-    assert diff([cat("a")], [cat("a")]).ids(what) == set()
-
-
 # --- the command: versions in files, and what their differences do to scores ----------------------
 
 WORDS = ("Early", "Late", "Blue")
@@ -408,33 +392,16 @@ def test_what_changed_comes_first_and_zeros_are_left_out(tmp_path: Path) -> None
         "«--errata FILE» writes every change of every CAT",
     ]
     # dev does not change; no CAT is relabelled, moved or renumbered
-    assert [line.split() for line in lines[5:10] if line and "─" not in line] == [
-        ["CATs"],
-        [
-            "split",
-            "kind",
-            *["CATs", "in"],
-            "A",
-            *["CATs", "in"],
-            "B",
-            "added",
-            "removed",
-            "changed",
-        ],
-        ["test", "intersentence", "14", "2", "1", "13", "1"],
+    assert [" ".join(line.split()) for line in lines[5:10] if line and "─" not in line] == [
+        *("CATs", "split kind CATs in A CATs in B added removed changed"),
+        "test intersentence 14 2 1 13 1",
     ]
 
 
 def test_folders_of_two_versions(tmp_path: Path) -> None:
     a = write(tmp_path / "a", cats("baker", "x"), [*cats("potter", "y"), *cats("cook", "z")])
-    b = write(
-        tmp_path / "b",
-        cats("potter", "y"),
-        [
-            *(*cats("baker", "x"), *cats("cook", "z", context="Cooks.")),
-            *cats("smith", "new", domain="trade"),
-        ],
-    )  # fmt: skip
+    cooks, smiths = cats("cook", "z", context="Cooks."), cats("smith", "new", domain="trade")
+    b = write(tmp_path / "b", cats("potter", "y"), [*cats("baker", "x"), *cooks, *smiths])
     report = said(a, b)
     baker, potter = ([{"domain": "profession", "text": text}] for text in ("baker", "potter"))
     assert report["terms"] == {"to_test": baker, "to_dev": potter, "renamed": []}
@@ -487,18 +454,6 @@ def test_ids_that_a_file_does_not_have_are_not_compared(tmp_path: Path) -> None:
     assert "made from its texts" in shown(a, b)
 
 
-def test_the_table_of_terms_says_that_a_term_was_renamed(tmp_path: Path) -> None:
-    a = write(tmp_path / "a", cats("baker", "x"))
-    b = write(tmp_path / "b", [], cats("bread baker", "y", context="Other."))
-    for folder, text in ((a, "baker"), (b, "bread baker")):
-        row = {"id": "t1", "text": text, "domain": "profession"}
-        write_lines(folder / "terms.jsonl", [row])
-    terms = said(a, b)["terms"]
-    (changed,) = terms["renamed"]
-    assert (changed["before"]["text"], changed["after"]["text"]) == ("baker", "bread baker")
-    assert terms["to_test"] == [{"domain": "profession", "text": "bread baker"}]
-
-
 def hide(path: Path, names: Mapping[str, str]) -> None:
     """Hide the gold labels of a file, under these ids."""
     content = read(path)
@@ -539,15 +494,9 @@ def bad(*terms: str, replace: tuple[str, str] | None = None, name: str = "dev.js
     return make
 
 
-def device(folder: Path, name: str, to: str) -> None:
-    (write(folder, cats("a", "x"), cats("b", "y")) / name).unlink(missing_ok=True)
-    (folder / name).symlink_to(to)
-
-
 BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "nothing": (lambda folder: None, "there is no such file or folder"),
     "an empty folder": (Path.mkdir, "is not a release: it has no dev.json or test.json"),
-    "cut off": (bad("baker", replace=('"en"}}', "")), "dev.json line"),
     "not CATs": (
         bad("baker", replace=('"unrelated"', '"stereotype"')), "the gold labels are not one"),
     "half hidden": (
@@ -561,12 +510,6 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "terms": (
         lambda folder: (write(folder, cats("a", "x")) / "terms.jsonl").write_text('{"id": 1}\n'),
         "terms.jsonl line 1, field 'id': is not a text"),
-    "device": (lambda folder: device(folder, "dev.json", "/dev/null"), "dev.json: is a device"),
-    "terms of a device": (
-        lambda folder: device(folder, "terms.jsonl", "/dev/zero"), "terms.jsonl: is a device"),
-    "no texts": (
-        lambda folder: (write(folder, cats("a", "x")) / "dev.json").write_bytes(b"\xff\xfa"),
-        "dev.json"),
 }  # fmt: skip
 
 
@@ -589,10 +532,7 @@ def test_errata_are_written_for_programs_and_for_people(tmp_path: Path) -> None:
     a = write(tmp_path / "a", cats("baker", "x"))
     b = write(tmp_path / "b", [relabelled(c) for c in cats("baker", "x")])
     said(a, b, "--errata", tmp_path / "errata.jsonl")
-    rows = lines(tmp_path / "errata.jsonl")
-    assert [(r["what"], r["sentence"], r["after"]) for r in rows] == [
-        ("relabelled", "x0", "anti-stereotype"), ("relabelled", "x1", "stereotype"),
-    ]  # fmt: skip
+    assert [row["sentence"] for row in lines(tmp_path / "errata.jsonl")] == ["x0", "x1"]
     said(a, b, "--errata", tmp_path / "errata.md")
     assert "## 1 CAT: other gold labels" in (tmp_path / "errata.md").read_text()
     assert "is neither .jsonl nor .md" in refused(a, b, "--errata", tmp_path / "errata.txt")
