@@ -43,6 +43,11 @@ class Words(HTMLParser):
             self.words += data.split()
 
 
+@pytest.fixture
+def desk(done: Desk, tmp_path: Path) -> Desk:
+    return done.copy(tmp_path / "c")
+
+
 def words(desk: Desk, folder: str = "8-pages") -> str:
     return " ".join(Words(desk.root / folder / "report.html").words)
 
@@ -74,8 +79,7 @@ def test_a_campaign_before_its_first_answer(waiting: Any, forked: Any, tmp_path:
     assert read(root / "8-pages/numbers/state.json")["steps"]["select"]["state"] == "not yet"
 
 
-def test_figures_are_those_of_the_results(done: Desk, tmp_path: Path) -> None:
-    desk = done.copy(tmp_path / "c")
+def test_figures_are_those_of_the_results(desk: Desk) -> None:
     built(desk)
     cats = desk.cats()
     found = summary(desk)
@@ -147,8 +151,7 @@ def test_two_builds_have_the_same_bytes_and_a_second_one_writes_nothing(
     assert first == second
 
 
-def test_every_table_is_a_csv_that_no_spreadsheet_runs(done: Desk, tmp_path: Path) -> None:
-    desk = done.copy(tmp_path / "c")
+def test_every_table_is_a_csv_that_no_spreadsheet_runs(desk: Desk) -> None:
     built(desk)
     folder = desk.root / "8-pages"
     listed = read(folder / "numbers/tables.json")
@@ -164,8 +167,7 @@ def test_every_table_is_a_csv_that_no_spreadsheet_runs(done: Desk, tmp_path: Pat
     assert "agreement-annotators.csv" not in {row["file"] for row in listed}
 
 
-def test_what_is_out_of_date_is_marked(done: Desk, tmp_path: Path) -> None:
-    desk = done.copy(tmp_path / "c")
+def test_what_is_out_of_date_is_marked(desk: Desk) -> None:
     built(desk)
     assert "Out of date:" not in words(desk)
     # The filter cannot run, so everything after it stays as it was.
@@ -177,8 +179,7 @@ def test_what_is_out_of_date_is_marked(done: Desk, tmp_path: Path) -> None:
     assert summary(desk)["size"]["cats"] == 10
 
 
-def test_status_knows_when_the_report_is_out_of_date(done: Desk, tmp_path: Path) -> None:
-    desk = done.copy(tmp_path / "c")
+def test_status_knows_when_the_report_is_out_of_date(desk: Desk) -> None:
 
     def state() -> str:
         (own,) = (s for s in desk.say("status")["steps"] if s["step"] == "pages")
@@ -197,8 +198,7 @@ def test_status_knows_when_the_report_is_out_of_date(done: Desk, tmp_path: Path)
 
 
 @pytest.mark.parametrize("lost", ["4-measures/manifest.json", "8-pages/manifest.json"])
-def test_files_of_an_earlier_report_are_deleted(done: Desk, tmp_path: Path, lost: str) -> None:
-    desk = done.copy(tmp_path / "c")
+def test_files_of_an_earlier_report_are_deleted(desk: Desk, lost: str) -> None:
     assert "tables/statistics-terms.csv" in built(desk)
     mine = {"note.txt": b"mine", "table.csv": b"1", "tables/note.txt": b"too"}
     for name, data in mine.items():
@@ -211,8 +211,7 @@ def test_files_of_an_earlier_report_are_deleted(done: Desk, tmp_path: Path, lost
     assert mine.items() <= now.items()
 
 
-def test_no_file_behind_a_link_is_deleted(done: Desk, tmp_path: Path) -> None:
-    desk = done.copy(tmp_path / "c")
+def test_no_file_behind_a_link_is_deleted(desk: Desk, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "own.html").write_text("mine", "utf-8")
@@ -225,8 +224,7 @@ def test_no_file_behind_a_link_is_deleted(done: Desk, tmp_path: Path) -> None:
     assert [path.name for path in elsewhere.iterdir()] == ["own.html"]
 
 
-def test_texts_of_people_are_no_markup(done: Desk, tmp_path: Path) -> None:
-    desk = done.copy(tmp_path / "c")
+def test_texts_of_people_are_no_markup(desk: Desk) -> None:
     desk.set(name='<b>"A&B"<b>')
     (desk.root / "7-release").mkdir(exist_ok=True)
     said = "description = '''<script>alert(1)</script>{{ 7 }}{n}'''\n"
@@ -319,8 +317,7 @@ def test_the_public_report_does_not_depend_on_hidden_labels(pair: tuple[Desk, De
 SECRET = "hidden until the labels are revealed"
 
 
-def test_what_is_hidden_is_called_hidden_and_not_missing(done: Desk, tmp_path: Path) -> None:
-    desk = done.copy(tmp_path / "c")
+def test_what_is_hidden_is_called_hidden_and_not_missing(desk: Desk) -> None:
     desk.set(hide="labels")
     built(desk)  # nothing is hidden of a trust report and scores that there are not
     assert "There is no trust report." in words(desk)
@@ -354,10 +351,7 @@ def test_what_is_hidden_is_called_hidden_and_not_missing(done: Desk, tmp_path: P
 
 
 @pytest.mark.parametrize("level", ["labels", "all"])
-def test_a_cat_that_an_earlier_version_hides_is_not_shown(
-    done: Desk, tmp_path: Path, level: str
-) -> None:
-    desk = done.copy(tmp_path / "c")
+def test_a_cat_that_an_earlier_version_hides_is_not_shown(desk: Desk, level: str) -> None:
     desk.build("--hide", level)
     secret, known = desk.cats("test"), desk.cats("dev")
     desk.set(dev=0.9, version="0.2.0")
@@ -375,8 +369,7 @@ def test_a_cat_that_an_earlier_version_hides_is_not_shown(
     assert not (desk.root / "8-pages/numbers/terms.json").exists()
 
 
-def test_a_sealed_version_hides_too(done: Desk, tmp_path: Path) -> None:
-    desk = done.copy(tmp_path / "c")
+def test_a_sealed_version_hides_too(desk: Desk) -> None:
     desk.build("--hide", "all")
     desk.set(hide="")
     assert hides(desk.campaign)
@@ -384,8 +377,7 @@ def test_a_sealed_version_hides_too(done: Desk, tmp_path: Path) -> None:
     assert hides(desk.campaign)
 
 
-def test_the_private_report_is_marked_and_for_its_owner_alone(done: Desk, tmp_path: Path) -> None:
-    desk = done.copy(tmp_path / "c")
+def test_the_private_report_is_marked_and_for_its_owner_alone(desk: Desk) -> None:
     desk.set(hide="labels")
     public = built(desk)
     assert MARK not in words(desk)
@@ -409,8 +401,7 @@ def test_the_private_report_is_marked_and_for_its_owner_alone(done: Desk, tmp_pa
 
 
 @pytest.mark.parametrize("action", ["withdraw", "erase"])
-def test_nothing_of_a_person_who_leaves_stays(done: Desk, tmp_path: Path, action: Any) -> None:
-    desk = done.copy(tmp_path / "c")
+def test_nothing_of_a_person_who_leaves_stays(desk: Desk, action: Any) -> None:
     built(desk), built(desk, "--private")
     person = desk.cats()[0]
     items = {item["id"]: item for item in lines(desk.root / "2-rounds/w/items.jsonl")}
@@ -428,10 +419,7 @@ def test_nothing_of_a_person_who_leaves_stays(done: Desk, tmp_path: Path, action
     assert "Out of date" not in words(desk)
 
 
-def test_what_cannot_be_computed_again_is_not_shown_after_an_erasure(
-    done: Desk, tmp_path: Path
-) -> None:
-    desk = done.copy(tmp_path / "c")
+def test_what_cannot_be_computed_again_is_not_shown_after_an_erasure(desk: Desk) -> None:
     built(desk)
     desk.set(rounds=["nobody"])
     writer = lines(desk.root / "2-rounds/w/items.jsonl")[0]["writer"]
@@ -446,8 +434,7 @@ def test_what_cannot_be_computed_again_is_not_shown_after_an_erasure(
 # --- gold files ----------------------------------------------------------------------------------
 
 
-def test_the_report_of_gold_files(done: Desk, tmp_path: Path) -> None:
-    desk = done.copy(tmp_path / "c")
+def test_the_report_of_gold_files(desk: Desk, tmp_path: Path) -> None:
     desk.build()
     gold, to = desk.first / "test.json", tmp_path / "out"
     ran = desk.free("pages", "build", "--gold", gold, "--scores", tmp_path / "none", "--to", to)
@@ -462,8 +449,7 @@ def test_the_report_of_gold_files(done: Desk, tmp_path: Path) -> None:
     assert without_times(files(to)) == without_times(before)
 
 
-def test_gold_files_that_are_hidden_need_private(done: Desk, tmp_path: Path) -> None:
-    desk = done.copy(tmp_path / "c")
+def test_gold_files_that_are_hidden_need_private(desk: Desk, tmp_path: Path) -> None:
     desk.build("--hide", "labels")
     packed, mapping = tmp_path / "gold.jsonl.gz", tmp_path / "mapping.toml"
     packed.write_bytes(gzip.compress(desk.gold.read_bytes()))

@@ -11,6 +11,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from curation.campaign.store import open_campaign
 from curation.files import read_records
 from curation.records import Cat, Item
@@ -101,6 +103,11 @@ def _pattern(row: str) -> re.Pattern[str]:
     return re.compile("".join(WORDS.get(part, re.escape(part)) for part in parts))
 
 
+@pytest.fixture
+def desk(forked: Any, tmp_path: Path) -> Desk:
+    return Desk.make(forked, tmp_path / "c", items=1)
+
+
 def test_every_row_of_the_table_is_reached() -> None:
     source = Path(__file__).read_text("utf-8")
     reached = re.findall(r'\.at\(\s*"([^"]+)"', source)
@@ -113,8 +120,7 @@ def sheets(desk: Desk, name: str) -> list[Row]:
     return [row for path in told["files"] for row in read_csv(Path(path))]
 
 
-def test_tables_from_terms_to_a_release(forked: Any, tmp_path: Path) -> None:
-    desk = Desk.make(forked, tmp_path / "c", items=1)
+def test_tables_from_terms_to_a_release(desk: Desk) -> None:
     campaign = Campaign(desk)
     campaign.at("domains have lists of words")
     desk.say("terms", "select")
@@ -187,10 +193,7 @@ def test_tables_from_terms_to_a_release(forked: Any, tmp_path: Path) -> None:
     campaign.at("nobody has the tables")
 
 
-def test_answers_that_are_all_refused_and_labels_that_do_not_agree(
-    forked: Any, tmp_path: Path
-) -> None:
-    desk = Desk.make(forked, tmp_path / "c", items=1)
+def test_answers_that_are_all_refused_and_labels_that_do_not_agree(desk: Desk) -> None:
     campaign = Campaign(desk)
     desk.say("terms", "select")
     campaign.write("w", refused=range(7))
@@ -295,8 +298,7 @@ def test_published_labels_that_are_too_few(forked: Any, tmp_path: Path) -> None:
     campaign.at("nobody has the tables")
 
 
-def test_texts_and_study_come_before_a_round(forked: Any, tmp_path: Path) -> None:
-    desk = Desk.make(forked, tmp_path / "c", items=1)
+def test_texts_and_study_come_before_a_round(desk: Desk) -> None:
     campaign, own = Campaign(desk), desk.rounds / "text.toml"
     desk.say("terms", "select")
     for language in ("sw", "en"):
@@ -331,9 +333,8 @@ def test_texts_and_study_come_before_a_round(forked: Any, tmp_path: Path) -> Non
 
 
 def test_a_team_that_only_imports_answers_is_not_asked_for_texts_first(
-    forked: Any, tmp_path: Path
+    desk: Desk, tmp_path: Path
 ) -> None:
-    desk = Desk.make(forked, tmp_path / "c", items=1)
     (desk.rounds / "text.toml").unlink()
     table = tmp_path / "items.csv"
     columns = "domain,target,context,stereotype,anti_stereotype,unrelated"
@@ -436,8 +437,7 @@ def test_refused_answers_on_our_own_pages(forked: Any, tmp_path: Path) -> None:
     campaign.close("w")
 
 
-def test_opening_that_was_interrupted(forked: Any, tmp_path: Path) -> None:
-    desk = Desk.make(forked, tmp_path / "c", items=1)
+def test_opening_that_was_interrupted(desk: Desk) -> None:
     campaign = Campaign(desk)
     desk.open("intrasentence", "w")
     opened = open_campaign(desk.root)
