@@ -13,13 +13,11 @@ import pytest
 
 from curation.campaign.store import Campaign
 from curation.files import CurationError
-from curation.release.anonymous import anonymize
 from curation.release.check_privacy import PHONE
 from curation.release.checking import check, check_release, named_folder
-from curation.released import numbers
 from curation.released.findings import CODES, Finding, in_order, strictly
 from curation.released.folder import list_files
-from support import folders, releases
+from support import folders
 from support.catsets import by_kind
 from support.commands import ROOT, set_to
 from support.desk import read_csv, write_csv
@@ -508,20 +506,6 @@ ACTIONS = {"pitfalls", "baseline", "open_question", "no_address", "card_incomple
 """Findings about texts and answers of the team; everything else would be a fault of the build."""
 
 outside = pytest.mark.outside  # six releases are built
-
-
-@outside
-@pytest.mark.parametrize("form", ["open", "hidden", "anonymous"])
-def test_the_samples_have_no_blocking_finding(form: str, tmp_path: Path) -> None:
-    contents, facts = releases.contents(), releases.facts()
-    if form == "hidden":
-        contents = releases.hidden(contents)
-        facts = numbers.coarse(facts, contents, split="test")
-        facts = facts.model_copy(update={"tiers": {"4": 2, "5": 1, "unknown": 1}})
-    if form == "anonymous":
-        facts = anonymize(facts)
-    _, findings = check(releases.write(tmp_path / "1.0.0", contents, facts))
-    assert not [f for f in findings if f.severity == "block"]
 
 
 @outside

@@ -115,14 +115,6 @@ def test_tasks_and_their_data(tmp_path: Path) -> None:
     assert "lm-eval/intersentence-test.yaml" not in found
 
 
-def test_the_same_input_gives_the_same_files(mixed: Path, tmp_path: Path) -> None:
-    for format in ("bias-bench", "lm-eval"):
-        first, second = tmp_path / f"{format}-1", tmp_path / f"{format}-2"
-        for folder in (first, second):
-            export(format, to=folder, gold=[mixed])
-        assert files(first) == files(second)
-
-
 def test_one_kind_or_split(mixed: Path, tmp_path: Path) -> None:
     done = export("bias-bench", to=tmp_path / "a", gold=[mixed], kind="intersentence")
     assert [c.id for c in done.cats] == ["after"]

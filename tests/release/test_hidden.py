@@ -209,14 +209,6 @@ def test_two_versions_have_nothing_in_common_but_texts() -> None:
     assert 15 < same < 55  # a sixth of 200
 
 
-def test_a_cat_in_test_alone_does_not_move_any_public_tier_or_label() -> None:
-    contents = made()
-    public = hide(contents)[0]
-    files = dict(data_files.stereoset_files(public))
-    dev = dict(data_files.stereoset_files(contents))["dev.json"]
-    assert files["dev.json"] == dev
-
-
 # --- verify ---------------------------------------------------------------------------------------
 
 

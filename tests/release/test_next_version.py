@@ -80,14 +80,6 @@ def test_an_item_that_is_left_out_is_removed_in_the_errata(desk: Desk) -> None:
     assert set(EARLIER.files(desk.campaign)) == {desk.first / name for name in names}
 
 
-def test_an_excluded_persons_items_are_removed_in_the_errata(desk: Desk) -> None:
-    desk.set(accept=["moved_to_test"])
-    desk.done("rounds", "exclude", "ben", "--reason", "copied")
-    desk.build()
-    report = desk.say("release", "diff", "0.1.0", "0.2.0")
-    assert sum(count["removed"] for count in report["counts"]) == 4
-
-
 def test_a_corrected_label_and_a_renamed_term_are_in_the_errata(desk: Desk, built: Desk) -> None:
     first, other = desk.cats("test")[:2]
     correct(desk, built.out / "v.csv", first.target)
