@@ -14,7 +14,7 @@ from curation.measures import keywords
 from curation.text import times
 from support import edits
 
-HERE, OUTSIDE = range(5), range(5, 35)
+HERE, OUTSIDE = range(3), range(3, 35)
 """Seeds of ``make test`` and ``make test-outside``; ``benchmarks/incremental.py`` plays others."""
 KEPT = (
     *("campaign.toml", ".*", "1-terms/edits.csv", "1-terms/trades.txt", "1-terms/facts.json"),
