@@ -7,6 +7,7 @@ alone, with those that the command imports, in an environment of its own (about 
 
 import json
 import subprocess
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -201,6 +202,43 @@ def test_the_schema_of_the_package_accepts_each_file(theirs: Path) -> None:
     check = Draft7Validator(schema)
     for file in boards().values():
         assert [error.message for error in check.iter_errors(file)] == []
+        for plant, _ in FAULTS[:-1]:
+            changed = deepcopy(file)
+            plant(changed)
+            assert not check.is_valid(changed)
+
+
+def put(value: Any, *place: str | int) -> Callable[[Any], None]:
+    def plant(file: Any) -> None:
+        for name in place[:-1]:
+            file = file[name]
+        file[place[-1]] = value
+
+    return plant
+
+
+FIRST = ("evaluation_results", 0)
+FAULTS: tuple[tuple[Callable[[Any], None], str], ...] = (
+    (put("nobody", "source_metadata", "evaluator_relationship"), "first_party"),
+    (put(200, *FIRST, "score_details", "details", "cats"), "string"),
+    (put({"lower_is_better": False, "score_type": "continuous"}, *FIRST, "metric_config"), "min_"),
+    (put(1, "more"), "not permitted"),
+    (put(100.1, *FIRST, "score_details", "score"), "is outside [min_score=0, max_score=100]"),
+)
+"""Faults, and what the package says of each; its schema knows of all but the last."""
+
+
+@pytest.mark.environment
+def test_the_package_refuses_planted_faults(theirs: Path, tmp_path: Path) -> None:
+    rows = [{"submission": f"{number:032x}" * 2} for number in range(len(FAULTS))]
+    files = read(content(*rows))
+    for (plant, _), file in zip(FAULTS, files.values(), strict=True):
+        plant(file)
+    status, reports = validate(theirs, tmp_path, files)
+    assert status == 1
+    for (_, says), report in zip(FAULTS, reports, strict=True):
+        assert report["valid"] is False
+        assert says in " ".join(error["msg"] for error in report["errors"])
 
 
 @pytest.mark.environment

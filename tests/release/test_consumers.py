@@ -47,6 +47,11 @@ def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return Path(request.getfixturevalue(request.param))
 
 
+@pytest.fixture
+def copy(example_release: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(example_release, tmp_path / "copy"))
+
+
 def published(folder: Path) -> dict[str, dict[str, Any]]:
     """The CATs by id as StereoSet's JSON has them, with kind and split."""
     return {
@@ -216,6 +221,13 @@ def test_mlcroissant_reads_every_record(release: Path, consumers: Process) -> No
     assert not records
 
 
+def test_mlcroissant_refuses_a_changed_file(copy: Path, consumers: Process) -> None:
+    assert "raised" not in croissant(copy, consumers)
+    path = copy / "annotations.csv"
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert "annotations.csv" in croissant(copy, consumers)["raised"]
+
+
 @pytest.mark.parametrize("changes", ODD)
 def test_metadata_of_odd_facts_are_read_without_a_warning(
     consumers: Process, changes: dict[str, Any], tmp_path: Path
@@ -244,6 +256,27 @@ def test_frictionless_validates_every_file(release: Path, consumers: Process) ->
         assert rows.pop("sealed") == len(lines(release / "sealed.jsonl")) > 0
     assert sum(rows.values()) == len(published(release))
     assert answer["rows"]["dev.json"] is None  # a file, not a descriptor of a package
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "kinds"),
+    [
+        ("cats/intrasentence-dev.jsonl", '"intrasentence"', '"somewhere"', {"constraint-error"}),
+        ("cats/intersentence-test.jsonl", '"target":"', '"target":"x', {"foreign-key"}),
+        ("annotations.csv", ",stereotype,", ",stereotypes,", {"constraint-error"}),
+        ("dev.json", '"target"', '"target" ', {"byte-count", "hash-count"}),
+    ],
+)
+def test_frictionless_finds_what_was_changed(
+    copy: Path, consumers: Process, name: str, before: str, after: str, kinds: set[str]
+) -> None:
+    path = copy / name
+    text = path.read_text("utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after, 1), "utf-8")
+    answer = frictionless(copy, consumers)
+    assert not answer["valid"]
+    assert kinds | {"hash-count"} <= {kind for kind, _ in answer["errors"]}
 
 
 # --- inspect_ai -----------------------------------------------------------------------------------
@@ -284,3 +317,7 @@ def test_cffconvert_reads_the_citation(release: Path, citations: Process) -> Non
 def test_cffconvert_reads_odd_citations(citations: Process, changes: dict[str, Any]) -> None:
     text = citation(releases.facts(**changes)).decode()
     assert ask(citations, "cite", text=text)["error"] is None
+
+
+def test_cffconvert_refuses_another_file(citations: Process) -> None:
+    assert ask(citations, "cite", text="cff-version: 1.2.0\ntitle: x\n")["error"]
