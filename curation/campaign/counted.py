@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from curation.campaign.datasets import PLANS
+from curation.campaign.datasets import DECISIONS, PLANS
+from curation.campaign.step import MAKERS, current
 from curation.campaign.store import Campaign
 from curation.files import CurationError
 from curation.records import Item, Term
@@ -83,6 +84,8 @@ def votes_of(
 ) -> dict[str, list[Votes]]:
     """The counted votes of each item's associations, by item.
 
+    Decisions that are up to date have them; else they are counted.
+
     Args:
         campaign: the campaign.
         items: all its items.
@@ -90,6 +93,9 @@ def votes_of(
     """
     if not items:
         return {}
+    rounds = campaign.settings.decisions.rounds
+    if (not rounds or not also or also in rounds) and current(campaign, MAKERS[DECISIONS]):
+        return {each.item: [v.votes for v in each.verdicts] for each in campaign.decisions}
     from curation.stats.agreement import votes_by_item
 
     votes = votes_by_item(items, read_counted(campaign, items, also=also).votes)
