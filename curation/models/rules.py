@@ -146,8 +146,7 @@ class ScoringRequest(NamedTuple):
     @property
     def text(self) -> str:
         """The text that is scored as a whole."""
-        whole = ITEMS[self.kind].has_gap or not self.context
-        return self.sentence if whole else f"{self.context} {self.sentence}"
+        return self.sentence if ITEMS[self.kind].has_gap else f"{self.context} {self.sentence}"
 
     @property
     def fills(self) -> list[tuple[int, int]]:

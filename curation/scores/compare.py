@@ -370,8 +370,8 @@ def compare_group(
 def _by_size(models: Sequence[Result], board: Board) -> list[Fields]:
     """The models of each architecture by size, beside the values of ACL Table 4.
 
-    The printed values (``lms_printed``) are None if the table does not have the model, or if the
-    model lacks one of the table's kinds.
+    The printed values are None if the table does not have the model, or if the model lacks one of
+    the table's kinds.
     """
     table = {row.model: row for row in choose(["acl 4"])}
     printed = {run.name: table.get(printed_name(run) or "") for run in board.runs}

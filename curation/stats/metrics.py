@@ -100,7 +100,7 @@ class Metric:
         of: the metrics that it is computed from.
         formula: gets means of ``of``; computes this metric.
         formula_interval: as ``icat_interval``, for this formula.
-        peak: the one of ``of`` at whose ideal this metric has its maximum. Where that one may be
+        peak: the one of ``of`` at whose ideal this metric has its maximum. If that one may be
             ideal, this metric varies otherwise than its test assumes.
         wrong_at_ends: whether interval and test are wrong near 0 and 100 over few terms.
         unsure: where the test may be wrong, in words; "" if nowhere.
@@ -347,7 +347,7 @@ def cell(units: Units, *, cats: int, of_term: bool = False) -> dict[str, Any]:
 
 
 def _is_wide(metric: Metric, values: Mapping[str, Any], size: int, *, of_term: bool) -> bool:
-    """Whether the interval of a cell is wider than it needs to be, over so many units."""
+    """Whether the interval of a cell is wider than it needs to be, for this number of units."""
     if not of_term:
         return metric.wrong_at_ends and extreme(values[metric.name], size)
     if size < FEW_CATS:

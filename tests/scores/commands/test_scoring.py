@@ -15,7 +15,8 @@ from curation.models.forward import Runner
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.records import Cat
 from curation.scores import running
-from curation.scores.commands.tables import cells
+from curation.scores.commands.tables import values
+from curation.stats.metrics import METRICS
 from curation.terminal import console
 from support.cats import cat, intra
 from support.commands import Ran
@@ -88,6 +89,12 @@ def folder(tmp_path: Path) -> Path:
 def results(folder: Path) -> Any:
     """A model's results on test."""
     return json.loads((folder / "results.json").read_bytes())["splits"]["test"]
+
+
+def cells(cell: dict[str, Any]) -> list[Any]:
+    flag = "*" if cell.get("few_terms") else ""
+    sizes = [cell["cats"], f"{cell['terms']}{flag}", cell["ties"]]
+    return [*sizes, *values(cell, list(METRICS.values()))]
 
 
 def shown(result: dict[str, Any]) -> list[list[str]]:
