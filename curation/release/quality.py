@@ -117,6 +117,7 @@ def _sentiment(report: Any) -> dict[str, Any]:
         for row in rows
         if row["kind"] or len(kinds) > 1
         for gold in GOLDS
+        if gold in row["labels"]
     )
     return {"sentiment": shares, "sentiment_by": _NAMES.get(model, str(model))}
 

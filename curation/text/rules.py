@@ -131,7 +131,7 @@ def decide(
     *,
     needed: int = 3,
     of: int = 5,
-    roles: Sequence[Gold] = GOLDS,
+    roles: Sequence[Gold] = (),
     intents: Sequence[Gold | None] | None = None,
 ) -> Outcome:
     """Decide one item: keep it if its gold labels are one of each (StereoSet, ACL §4.3, 3 of 5).
@@ -144,7 +144,8 @@ def decide(
         votes: the counted votes of each association.
         needed: the number of votes that make a gold label; more than half of ``of``.
         of: the number of votes that an association can get.
-        roles: the gold labels that an item of its kind must have, in any order.
+        roles: the gold labels that an item of its kind must have, in any order; by default the
+            first ones of ``GOLDS``, one for each association.
         intents: the writer's intents; if given, each gold label must equal its intent (None
             matches every label).
 
@@ -175,7 +176,7 @@ def decide(
     ]
     one_of_each = [
         assignment
-        for assignment in permutations(roles)
+        for assignment in permutations(roles or GOLDS[: len(votes)])
         if all(g in reach for g, reach in zip(assignment, within_reach, strict=True))
     ]
     as_meant = [
