@@ -8,7 +8,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from importlib.metadata import version
 from typing import NamedTuple, NotRequired, TypedDict
 
@@ -72,7 +72,7 @@ class Reference:
         return min(self.amounts.values()) / self.total
 
 
-@cache
+@lru_cache(maxsize=2)
 def wordfreq(language: str) -> Reference:
     """The reference of the package wordfreq, from several corpora together.
 

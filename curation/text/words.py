@@ -235,7 +235,7 @@ class Shares(Mapping[str, float]):
         return self._shares
 
 
-@cache
+@lru_cache(maxsize=2)  # a list takes 100 MB; a campaign needs that of its language
 def frequencies(language: str) -> Shares:
     """The share of all words, for every word that wordfreq lists.
 
@@ -246,9 +246,11 @@ def frequencies(language: str) -> Shares:
     True
     """
     code = listed(language)
-    from wordfreq import get_frequency_dict
+    from wordfreq import get_frequency_dict, get_frequency_list
 
     shares = get_frequency_dict(code, wordlist="best")
+    for kept in (get_frequency_dict, get_frequency_list):
+        kept.cache_clear()  # the package would keep each list for ever, a second time
     restored = _RESTORED.get(code, str)
     return Shares({restored(word): share for word, share in shares.items()}, _spelling(code))
 
