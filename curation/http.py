@@ -205,6 +205,7 @@ class _Adapter(HTTPAdapter):
         super().__init__(**how)
 
     def get_connection_with_tls_context(self, *args: Any, **how: Any) -> Any:
+        """The pool of connections to a server, whose connections are remembered by thread."""
         pool: Any = super().get_connection_with_tls_context(*args, **how)
         if not hasattr(pool.ConnectionCls, "line"):
             pool.ConnectionCls = _known(pool.ConnectionCls, self.used)

@@ -260,6 +260,7 @@ class _Lines(list[str]):
     """Takes lines that end in a carriage return and a line feed, and keeps only the line feed."""
 
     def write(self, line: str) -> None:
+        """Keep a line, as ``csv.writer`` gives it."""
         self.append(line[:-2] + "\n")
 
 

@@ -124,6 +124,7 @@ class _Reader:
         self._path, self._text = path, read_text(path)
 
     def fail(self, key: str, what: str, fix: str, *, line: str = "") -> NoReturn:
+        """Raise the error about a key, with its line."""
         keys = ([key], 0), ([key], 1), ([PROMPTS, key], 1), ([PROMPTS, key], 2)
         places = (line_of(self._text, names, depth=depth) for names, depth in keys)
         where = line or next(filter(None, places), "")

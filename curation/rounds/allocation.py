@@ -97,18 +97,21 @@ class _Desk:
         self.per_term = caps.term or most
 
     def give(self, task: int, person: int) -> None:
+        """Give a task to a person."""
         self.takers[task] |= 1 << person
         self.load[person] += 1
         self.on_term[person][self.term[task]] += 1
         self.held[person][self.term[task]][task] = None
 
     def take(self, task: int, person: int) -> None:
+        """Take a task back from a person who has it."""
         self.takers[task] &= ~(1 << person)
         self.load[person] -= 1
         self.on_term[person][self.term[task]] -= 1
         del self.held[person][self.term[task]][task]
 
     def held_by(self, person: int) -> Iterator[int]:
+        """The tasks that a person has."""
         return (task for tasks in self.held[person].values() for task in tasks)
 
 
@@ -149,9 +152,11 @@ class _Reach(NamedTuple):
 
     @classmethod
     def empty(cls) -> "_Reach":
+        """Nothing reached yet."""
         return cls({}, set(), defaultdict(int))
 
     def add(self, other: "_Reach") -> None:
+        """Add what another search has reached."""
         self.tasks.update(other.tasks)
         self.people.update(other.people)
         for term, people in other.on_term.items():

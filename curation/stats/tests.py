@@ -346,10 +346,12 @@ class _Part(NamedTuple):
 
     @property
     def mean(self) -> float:
+        """The mean of the sum of ``size`` scores that are drawn at random."""
         return self.size * float(self.scores.mean())
 
     @property
     def variance(self) -> float:
+        """The variance of this sum, drawn without replacement."""
         free = self.size * (1 - self.size / len(self.scores))
         return free * float(self.scores.var(ddof=1))
 

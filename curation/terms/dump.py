@@ -625,6 +625,7 @@ class _Tree:
         self._edges.sort()
 
     def parents(self, number: int) -> list[int]:
+        """The items that an item is a direct subclass of, by number; each once."""
         start, end = np.searchsorted(self._edges, [number << 32, (number + 1) << 32])
         numbers: list[int] = (self._edges[start:end] & 0xFFFFFFFF).tolist()
         return list(dict.fromkeys(numbers))

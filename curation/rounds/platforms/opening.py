@@ -58,37 +58,48 @@ class _Access(NamedTuple):
     round: Round
 
     def archive(self) -> Path:
+        """The folder of the round's raw answers."""
         return self.campaign.folder("rounds") / self.round.name / "raw"
 
     def texts(self) -> dict[str, Any]:
+        """The texts that annotators see in this round."""
         return texts.shown_texts(self.campaign, self.round)
 
     def tasks(self) -> Sequence[Task]:
+        """All tasks of the round."""
         return self.campaign.tasks[self.round.name]
 
     def task_data(self, tasks: Sequence[Task]) -> list[dict[str, Any]]:
+        """What people see of each task, by field."""
         return texts.task_data(self.campaign, self.round, tasks)
 
     def pseudonyms(self) -> Callable[[str], str]:
+        """A function that gives the pseudonym of a name."""
         return people.pseudonyms(people.read_key(self.campaign.settings.campaign.id))
 
     def erased(self) -> Callable[[Sent], bool]:
+        """Whether an answer is of a person who had everything erased."""
         return erased(self.campaign, self.round.name)
 
     def writing_rounds(self, url: str) -> list[str]:
+        """The names of the writing rounds at an address."""
         rounds = self.campaign.rounds
         return [other.name for other in rounds if other.server == url and ROUNDS[other.kind].writes]
 
     def save(self, round: Round) -> None:
+        """Write the state of the round to disk."""
         write_round(self.campaign, round)
 
     def settings(self) -> Settings:
+        """The settings of the campaign."""
         return self.campaign.settings
 
     def caps(self) -> Caps:
+        """How many answers a person may give in the round, and on one term."""
         return caps_of(self.campaign.settings.rounds, ROUNDS[self.round.kind].work)
 
     def earlier(self, *, without: str = "") -> dict[str, list[str]]:
+        """By term, what earlier items of the round's kind say, for warnings of repeated ones."""
         from curation.checks.content import gist
 
         by_term: dict[str, list[str]] = {}
@@ -100,6 +111,7 @@ class _Access(NamedTuple):
         return by_term
 
     def training(self) -> tuple[TrainingExample, ...]:
+        """The training examples of the round's kind."""
         return texts.training(self.campaign, self.round.kind)
 
 

@@ -279,6 +279,7 @@ class _Row(NamedTuple):
     year: int
 
     def number(self, column: str, what: str, such: str) -> float:
+        """The number in a column; ``what`` and ``such`` are words for the error."""
         try:
             return float(self.cells[column])
         except ValueError:

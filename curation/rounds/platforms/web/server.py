@@ -84,10 +84,12 @@ class _Server(uvicorn.Server):
         self._ready, self._stop = ready, stop
 
     async def on_tick(self, counter: int) -> bool:
+        """End the server if it is to stop; called several times a second."""
         self.should_exit = self.should_exit or (self._stop is not None and self._stop.is_set())
         return await super().on_tick(counter)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then say that requests are answered."""
         await super().startup(sockets)
         if self.started:
             self._ready()
