@@ -30,10 +30,9 @@ os.environ.setdefault("CURATION_KEYS", tempfile.mkdtemp())
 
 from curation.across import serving  # noqa: E402
 from curation.campaign.store import open_campaign  # noqa: E402
-from curation.kinds import GOLDS  # noqa: E402
+from curation.kinds import GOLD_COLUMNS, GOLDS  # noqa: E402
 from curation.rounds import running  # noqa: E402
 from curation.rounds.importing import import_answers  # noqa: E402
-from curation.rounds.platforms.web.forms import WORDS  # noqa: E402
 from curation.rounds.platforms.web.store import Person, Store  # noqa: E402
 from curation.text.times import timestamp  # noqa: E402
 from support.desk import Desk, word  # noqa: E402
@@ -62,7 +61,7 @@ def make(folder: Path, items: int) -> Desk:
         target, (*words, here) = terms[n % len(terms)], (word(n, k) for k in range(4))
         item = {"domain": "profession", "target": target, "annotator": f"writer-{n % 40}"}
         item["context"] = f"In {here} the {target} is BLANK."
-        lines.append(json.dumps(item | dict(zip(WORDS, words, strict=True))))
+        lines.append(json.dumps(item | dict(zip(GOLD_COLUMNS, words, strict=True))))
     path = desk.out / "items.jsonl"
     path.write_text("\n".join(lines), "utf-8")
     campaign = open_campaign(desk.root)
