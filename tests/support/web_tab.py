@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Error as Navigating
 
-from curation.rounds.platforms.web import forms
+from curation.kinds import GOLD_COLUMNS
 from support import web
 from support.browsers import violations
 from support.web import Site, Someone
@@ -65,7 +65,7 @@ class Tab:
         """Fill in a form of writing with a gap, as people do."""
         target = target or self.text("h1 em")
         right = web.WRITTEN["intrasentence"]
-        for name in forms.WORDS:
+        for name in GOLD_COLUMNS:
             self.page.fill(f"#{name}", right[name])
         before, after = right["template"].format(target).split("BLANK")
         self.page.click(GAP)

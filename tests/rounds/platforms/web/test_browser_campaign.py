@@ -4,9 +4,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from curation.kinds import GOLD_COLUMNS
 from curation.records import Decision, Item, Label, Rejection
 from curation.rounds.platforms.pages import values_of
-from curation.rounds.platforms.web import forms
 from support.desk import Desk, word
 from support.pages import pseudonyms
 from support.web import Site
@@ -61,7 +61,7 @@ class People:
             if target == "court jester":
                 page.check("[name=reasons][value=insult]")
         elif kind == "intrasentence":
-            for name, text in zip(forms.WORDS, words, strict=True):
+            for name, text in zip(GOLD_COLUMNS, words, strict=True):
                 page.fill(f"#{name}", text)
             page.click(GAP)
             page.keyboard.type(f"In {here} the {target} is ")
@@ -69,7 +69,7 @@ class People:
             page.keyboard.type(".")
         elif kind == "intersentence":
             page.fill("#context", f"In {here} came a {target}.")
-            for name, text in zip(forms.WORDS, words, strict=True):
+            for name, text in zip(GOLD_COLUMNS, words, strict=True):
                 page.fill(f"#{name}", f"It was {text}.")
         else:
             golds = self.desk.golds()
