@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Kind = Literal["intrasentence", "intersentence"]
+Kind = Literal["intrasentence", "intersentence", "pair"]
 Gold = Literal["stereotype", "anti-stereotype", "unrelated"]
 MetricName = Literal["lms", "ss", "icat"]
-RoundKindName = Literal["review", "intrasentence", "intersentence", "validation", "neutral"]
+RoundKindName = Literal["review", "intrasentence", "intersentence", "pair", "validation", "neutral"]
+Direction = Literal["stereo", "antistereo"]
 Work = Literal["review", "write", "label"]
 Action = Literal["keep", "merge", "drop"]
 
@@ -37,8 +38,11 @@ class ItemKind:
         pairs: the comparisons that a model must make, as places in ``roles``. The first of a pair
             is the one that counts if it is preferred.
         metrics: the metrics that follow from these comparisons.
-        context: the field of forms in which people write the context.
+        context: the field of forms in which people write the context; "" if items of this kind have
+            none, and each association is a text of its own.
         seconds: about how long it takes to write one, to tell people before they begin.
+        per_item: whether a metric is the share of items, as the authors of such sets compute it,
+            and not a mean over terms.
     """
 
     name: Kind
@@ -48,6 +52,7 @@ class ItemKind:
     metrics: tuple[MetricName, ...]
     context: str
     seconds: int
+    per_item: bool = False
 
     @property
     def columns(self) -> dict[str, Gold]:
@@ -73,6 +78,8 @@ class ItemKind:
     def fields(self) -> tuple[str, ...]:
         """The fields of the form in which people write an item, in order."""
         columns = tuple(self.columns)
+        if not self.context:
+            return columns
         return (*columns, self.context) if self.has_gap else (self.context, *columns)
 
 
@@ -84,6 +91,7 @@ ITEMS: dict[Kind, ItemKind] = {
     for kind in (
         ItemKind("intrasentence", True, GOLDS, _TRIPLE, ("lms", "ss", "icat"), "template", 150),
         ItemKind("intersentence", False, GOLDS, _TRIPLE, ("lms", "ss", "icat"), "context", 210),
+        ItemKind("pair", False, GOLDS[:2], ((0, 1),), ("ss",), "", 120, per_item=True),
     )
 }
 """The kinds of items, in the order in which tables have them."""
@@ -143,11 +151,13 @@ class RoundKind:
         """The name of the templates of its form."""
         if self.writes is None:
             return self.name
+        if not self.writes.context:
+            return "paired"
         return "filled" if self.writes.has_gap else "followed"
 
 
 def _writing(item: ItemKind) -> RoundKind:
-    needed = (item.context, *item.columns)
+    needed = tuple(name for name in (item.context, *item.columns) if name)
     return RoundKind(item.name, "write", item.fields, needed, item.seconds, writes=item)
 
 

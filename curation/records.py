@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic import model_validator as check_model
 
-from curation.kinds import ITEMS, Gold, Kind, RoundKindName
+from curation.kinds import ITEMS, Direction, Gold, Kind, RoundKindName
 from curation.reasons import REASONS
 
 Value = Literal["stereotype", "anti-stereotype", "unrelated", "related"]
@@ -31,6 +31,8 @@ SIZE = Field(
     max_length=max(kind.size for kind in ITEMS.values()),
 )
 """How many associations an item has; its kind says it exactly."""
+ONLY_IF_GIVEN = Field(exclude_if=lambda value: value is None)
+"""A field that most records lack: files have no null for it."""
 Complete = TypeVar("Complete", "Item", "Cat")
 FLAGS: tuple[FlagName, ...] = get_args(FlagName)
 
@@ -115,31 +117,37 @@ class Association(Record):
 
 
 def _complete(record: Complete) -> Complete:
-    """The record, if it has an association for each role of its kind."""
+    """The record, if it has the texts of its kind: an association for each role, and a context."""
     needed, there = ITEMS[record.kind].size, len(record.associations)
     if there != needed:
         raise ValueError(
             f"an item of the kind {record.kind} has {needed} associations, not {there}"
         )
+    if bool(record.context) != bool(ITEMS[record.kind].context):
+        needs = "no context" if record.context else "a context"
+        raise ValueError(f"an item of the kind {record.kind} has {needs}")
     return record
 
 
 class Item(Record):
     """One writer's answer: a context about a target, with an association for each role of its kind.
 
+    ``context`` is empty if the kind has none. ``direction`` says of a pair whether its stereotype is
+    about the target ("stereo"), or about the group beside it ("antistereo"), as in CrowS-Pairs.
     ``target_original`` is the target of the dataset from which a published item was translated.
     """
 
     id: Id
     kind: Kind
     term: Id
-    context: Text
+    context: str
     associations: Annotated[tuple[Association, ...], SIZE]
     round: Id
     writer: str | None = None
     submitted_at: Timestamp | None = None
     seconds: float | None = None
     target_original: Text | None = None
+    direction: Annotated[Direction | None, ONLY_IF_GIVEN] = None
 
     @check_model(mode="after")
     def _has_its_associations(self) -> "Item":
@@ -408,7 +416,7 @@ class Cat(Record):
 
     ``tier`` is the smallest number of votes of its gold labels (``rules.tier``): 3, 4 or 5; None if
     an association does not have five counted labels.
-    ``target_original`` is as in ``Item``.
+    ``context``, ``direction`` and ``target_original`` are as in ``Item``.
     """
 
     id: Id
@@ -418,10 +426,11 @@ class Cat(Record):
     target: Text
     family: str
     split: SplitName
-    context: Text
+    context: str
     associations: Annotated[tuple[CatAssociation, ...], SIZE]
     tier: int | None = None
     target_original: Text | None = None
+    direction: Annotated[Direction | None, ONLY_IF_GIVEN] = None
 
     @check_model(mode="after")
     def _has_its_associations(self) -> "Cat":

@@ -456,7 +456,8 @@ def kinds_of(reading: Reading, raw_items: Sequence[RawItem]) -> list[Kind]:
 def _kind_by_form(has_gap: bool, size: int) -> Kind:
     """The first kind with or without a gap that has this many associations, if there is one."""
     default = FILLED if has_gap else FOLLOWED
-    fits = (kind for kind in ITEMS.values() if (kind.has_gap, kind.size) == (has_gap, size))
+    with_context = [kind for kind in ITEMS.values() if kind.context]
+    fits = (kind for kind in with_context if (kind.has_gap, kind.size) == (has_gap, size))
     return next(fits, default).name
 
 

@@ -344,9 +344,11 @@ def document(
         ``{"version", "curation", "data": {kind: [item]}}``, to be written as JSON; ``curation``
         only with settings.
     """
-    data: dict[str, list[Fields]] = {kind: [] for kind in reversed(KINDS)}
+    data: dict[str, list[Fields]] = {
+        kind: [] for kind in reversed(KINDS) if ITEMS[kind].in_stereoset
+    }
     for kind, item in items:
-        data[kind].append(item)
+        data.setdefault(kind, []).append(item)
     if settings is None:
         return {"version": version, "data": data}
     checked = settings.model_dump(exclude=None if settings.without_votes else {"without_votes"})
