@@ -19,6 +19,7 @@ from curation.campaign.settings import (
     PeopleSettings,
     Settings,
 )
+from curation.kinds import KINDS
 from curation.models.rules import PROFILES, RULES
 from curation.pipeline import STEPS
 from curation.reasons import REASONS
@@ -278,9 +279,9 @@ def test_rules_profiles_and_variants_of_scoring_are_told_as_they_are() -> None:
     assert "`nsp`, for intersentence CATs, is " in section(RULES_TOLD, "### Next sentence")
     told: dict[str, dict[str, dict[str, str]]] = {}
     for name, families, *by_kind in rows(section(RULES_TOLD, "### Profiles")):
-        intra, inter = (cell.strip("`") for cell in by_kind)
+        own = {kind: cell.strip("`") for kind, cell in zip(KINDS, by_kind, strict=True)}
         for family in re.sub(r" \([^)]*\)", "", families).split(", "):
-            kinds = {"intrasentence": intra, "intersentence": inter}
+            kinds = {kind: rule for kind, rule in own.items() if rule != "–"}
             told.setdefault(name.strip("`"), {})[family] = kinds
     assert told == PROFILES
     variants = rows(section(RULES_TOLD, "### Variants"))

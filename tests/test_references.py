@@ -26,6 +26,7 @@ OTHERS = {
     *("LM.loglikelihood", "datasets.load_dataset", "node.name", "section.key"),
     *("IntrasentenceLoader",),
     *("dataloader.py", "eval_generative_models.py", "eval_discriminative_models.py"),
+    *("metric.py", "metric_autoregressive.py", "get_span", "calculate_aul"),
     *("HF_ENDPOINT", "acc_bytes", "acc_norm", "attn_implementation", "experts_implementation"),
     *("sha256sum", "finally", "prolific_token"),
     *("INTRASENTENCE_INTERSENTENCE", "INTRA_INTER", "KIND_tier_N", "NAME_ci", "NAME_title"),

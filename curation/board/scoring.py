@@ -36,7 +36,7 @@ from curation.campaign.versions import (
 )
 from curation.catsets.stereoset import read_cats
 from curation.files import CurationError, dump_line, read_bytes, sweep, writing
-from curation.models.rules import PROFILES
+from curation.models.rules import PROFILES, WITH_CONTEXT, rules_of
 from curation.records import Fields
 from curation.released import numbers
 from curation.scores.boards import comparisons
@@ -242,7 +242,10 @@ class _Work:
         root = self.owner / RUNS / folder_name(sent.revision)
         found = find_runs(root, model=folder_name(sent.model), skipped=self.reporter.warn)
         run = next((run for run in found if _fits(run, sent)), None)
-        rules = {str(name): of for name, of in PROFILES.get(sent.profile, {}).items()}
+        rules = {
+            str(name): rules_of(of, WITH_CONTEXT)
+            for name, of in PROFILES.get(sent.profile, {}).items()
+        }
         for each in [] if run else found:
             if rules.get(each.family, sent.rules) != sent.rules:
                 where = f"the family of {sent.model} is {each.family}"

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 from curation.models.forward import Runner, Text
 from curation.models.rules import (
     OF_ASSOCIATIONS,
+    OF_PAIRS,
     OF_TEXTS,
     Refusal,
     Scored,
     ScoringRequest,
     not_computed,
 )
-from curation.models.tokens import Tokens, start_token, surround, tokenize
+from curation.models.tokens import Tokens, shared_places, start_token, surround, tokenize
 
 
 class Sum(NamedTuple):
@@ -69,6 +70,8 @@ def _plans(runner: Runner, rule: str, requests: Sequence[ScoringRequest]) -> lis
     sentences = wholes
     if rule == "ratio":
         sentences = tokenize(tokenizer, [each.sentence for each in requests])
+    if rule in OF_PAIRS:
+        sentences = tokenize(tokenizer, [each.other for each in requests])
     plans: list[Sum | Refusal] = []
     for request, whole, sentence in zip(requests, wholes, sentences, strict=True):
         plan = _plan(tokenizer, before, rule, request, whole, sentence)
@@ -87,7 +90,7 @@ def _plan(
     rule: str,
     request: ScoringRequest,
     whole: Tokens,
-    sentence: Tokens,
+    sentence: Tokens,  # alone; for OF_PAIRS, the other sentence of the pair
 ) -> Sum | Refusal:
     ids, missing = whole.ids, Refusal("nothing_to_score", "no token to score")
     if rule in OF_ASSOCIATIONS:
@@ -102,8 +105,13 @@ def _plan(
             texts.append(_after([start_token(tokenizer)], sentence.ids, 0))
         by = request.characters if rule == "conditional-chars" else 1
         return Sum(texts, less=len(texts) - 1, by=by)
+    if rule == "ll-shared":
+        start = [start_token(tokenizer)]
+        places = shared_places(ids, sentence.ids, around=(start, []), second=request.second)
+        text = Text([*start, *ids], [(place, ids[place]) for place in places])
+        return Sum([text]) if places else missing
     if rule not in OF_TEXTS:
-        raise not_computed(rule, OF_TEXTS + OF_ASSOCIATIONS)
+        raise not_computed(rule, OF_TEXTS + OF_PAIRS + OF_ASSOCIATIONS)
     if not ids or (rule == "ll-arxiv" and len(ids) < 2):
         return missing
     if rule == "ll-bos":

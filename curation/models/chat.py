@@ -6,7 +6,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Protocol
@@ -20,7 +20,9 @@ from curation.text.words import base
 
 DOCS = "docs/chat.md describes the file (Prompts of your own)"
 PLACEHOLDERS: dict[Kind, tuple[str, ...]] = {
-    name: ("{first}", "{second}") if kind.has_gap else ("{context}", "{first}", "{second}")
+    name: ("{context}", "{first}", "{second}")
+    if kind.context and not kind.has_gap
+    else ("{first}", "{second}")
     for name, kind in ITEMS.items()
 }
 """The placeholders that a prompt of each kind has."""
@@ -65,9 +67,7 @@ class Prompts:
         again: the second question, for a reply that is not a letter in a form that is read.
         answers: phrases that name a letter, each with ``{letter}``.
         refusals: words and phrases that mark a refusal.
-        by_kind: the prompts of each kind of CAT, in order.
-        sha256: of all that is sent: the letters, the second question, names and texts. Comments,
-            spelling of the TOML, ``answers`` and ``refusals`` do not change it.
+        by_kind: the prompts of each kind of CAT, in order; pairs may have none.
         where: the file, for errors.
     """
 
@@ -76,8 +76,26 @@ class Prompts:
     answers: tuple[str, ...]
     refusals: tuple[str, ...]
     by_kind: Mapping[Kind, tuple[Prompt, ...]]
-    sha256: str
     where: str
+
+    def sha256(self, kinds: Collection[Kind]) -> str:
+        """The digest of what is sent about CATs of these kinds, to identify a run.
+
+        That is the letters, the second question, names and texts. Comments, spelling of the TOML,
+        ``answers`` and ``refusals`` do not change it.
+
+        Raises:
+            CurationError: there is no prompt for one of the kinds.
+        """
+        for kind in kinds:
+            if not self.by_kind[kind]:
+                form = f'write each prompt as [[{kind}]] with name = "…" and text = """…"""'
+                raise CurationError(
+                    f"{self.where}: there is no prompt for {kind} CATs", f"{form}; {DOCS}"
+                )
+        own = {kind: self.by_kind[kind] for kind in KINDS if kind in kinds}
+        sent = json.dumps([self.letters, self.again, own], sort_keys=True)
+        return hashlib.sha256(sent.encode()).hexdigest()
 
 
 def prompts_for(language: str) -> Path | None:
@@ -112,9 +130,7 @@ def read_prompts(path: Path) -> Prompts:
     again = reader.again(table.get("again"), letters)
     answers, refusals = (reader.phrases(key, table.get(key)) for key in _LISTS)
     by_kind = {kind: reader.prompts(kind, table.get(kind), letters) for kind in KINDS}
-    sent = json.dumps([letters, again, by_kind], sort_keys=True)
-    sha256 = hashlib.sha256(sent.encode()).hexdigest()
-    return Prompts(letters, again, answers, refusals, by_kind, sha256, str(path))
+    return Prompts(letters, again, answers, refusals, by_kind, str(path))
 
 
 class _Reader:
@@ -185,6 +201,8 @@ class _Reader:
     def prompts(self, kind: Kind, given: Any, letters: tuple[str, str]) -> tuple[Prompt, ...]:
         """The prompts of a kind of CAT."""
         form = f'write each prompt as [[{kind}]] with name = "…" and text = """…"""'
+        if given is None and not ITEMS[kind].context:
+            return ()
         if not given:
             self.fail(kind, f"there is no prompt for {kind} CATs", f"{form}; {DOCS}")
         if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
@@ -230,7 +248,7 @@ def _wrong_text(kind: Kind, text: str, letters: tuple[str, str]) -> tuple[str, s
         return f"its text has over {LONGEST_TEXT} characters", "make it shorter"
     braces = _BRACES.findall(text)
     for each in braces:
-        if each == "{context}" and ITEMS[kind].has_gap:
+        if each == "{context}" and each not in known:
             return (
                 "{context} is for intersentence CATs only: its sentences contain the context",
                 "remove {context}",

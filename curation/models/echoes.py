@@ -286,7 +286,8 @@ class Echoes:
         if rule in NEEDS_BOS and not (self.bos or self.own_bos):
             raise CurationError(
                 f"the rule «{rule}» needs the text of the model's BOS token",
-                f"give it, for instance --bos '<|endoftext|>' for GPT-2, or use {NO_BOS}",
+                "give it, for instance --bos '<|endoftext|>' for GPT-2"
+                + (f", or use {NO_BOS}" if "pair" not in {each.kind for each in requests} else ""),
             )
 
     def prompts(self, rule: str, request: ScoringRequest) -> list[str]:

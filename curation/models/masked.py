@@ -8,15 +8,17 @@ from numpy.typing import NDArray
 
 from curation.files import CurationError
 from curation.kinds import ITEMS
+from curation.models.attentions import mean_attentions
 from curation.models.causal import finite
 from curation.models.forward import Runner, Text
 from curation.models.rules import Refusal, Scored, ScoringRequest, not_computed
-from curation.models.tokens import Tokens, surround, tokenize
+from curation.models.tokens import Tokens, shared_places, surround, tokenize
 from curation.text.item_form import BLANK
 
 _ATTRIBUTE = ("attribute-acl", "attribute-arxiv", "attribute-code")
 _LITERAL = "attribute-code-literal"
-_PLL = ("pll", "pll-shared", "pll-word-l2r")
+_PLL = ("pll", "pll-shared", "pll-shared-3", "pll-word-l2r")
+_UNMASKED = ("aul", "aula")
 
 
 class Frame(NamedTuple):
@@ -41,7 +43,15 @@ def score(runner: Runner, rule: str, requests: Sequence[ScoringRequest]) -> list
             memory ran out.
     """
     plans = texts(runner.loaded.tokenizer, rule, requests, window=runner.loaded.window)
-    values = iter(runner.log_probs([t for plan in plans if isinstance(plan, list) for t in plan]))
+    flat = [text for plan in plans if isinstance(plan, list) for text in plan]
+    read = runner.log_probs(flat)
+    if rule == "aula":
+        weights = mean_attentions(runner, flat)
+        read = [
+            logs * weight[[place for place, _ in text.reads]]
+            for text, logs, weight in zip(flat, read, weights, strict=True)
+        ]
+    values = iter(read)
     return [
         plan
         if isinstance(plan, Refusal)
@@ -53,7 +63,7 @@ def score(runner: Runner, rule: str, requests: Sequence[ScoringRequest]) -> list
 def texts(
     tokenizer: Any, rule: str, requests: Sequence[ScoringRequest], *, window: int | None = None
 ) -> list[list[Text] | Refusal]:
-    """The texts with masks that the model reads for each association, each with one read.
+    """The texts that the model reads for each association: with masks and one read each, or whole.
 
     Args:
         tokenizer: the model's tokenizer.
@@ -70,15 +80,19 @@ def texts(
     frame = Frame(*surround(tokenizer), int(tokenizer.mask_token_id), window)
     if rule == _LITERAL:
         rows = [_pasted(tokenizer, request, frame) for request in requests]
-    elif rule not in _ATTRIBUTE + _PLL:
+    elif rule not in _ATTRIBUTE + _PLL + _UNMASKED:
         raise _not_computed(rule)
     else:
         attribute = rule in _ATTRIBUTE
         wholes = [each.filled if attribute else each.text for each in requests]
-        make = _attribute if attribute else _pll
+        others = tokenize(tokenizer, [each.other for each in requests])
         rows = [
-            make(rule, request, whole, frame)
-            for request, whole in zip(requests, tokenize(tokenizer, wholes), strict=True)
+            _attribute(rule, request, whole, frame)
+            if attribute
+            else _pll(rule, request, whole, other, frame)
+            for request, whole, other in zip(
+                requests, tokenize(tokenizer, wholes), others, strict=True
+            )
         ]
     result: list[list[Text] | Refusal] = []
     for row in rows:
@@ -91,8 +105,10 @@ def texts(
 
 
 def _combined(rule: str, values: NDArray[np.float64]) -> float:
-    if rule == "attribute-arxiv":
+    if rule == "attribute-arxiv" or rule in _UNMASKED:
         return float(values.mean())
+    if rule == "pll-shared-3":
+        return round(float(values.sum()), 3)
     if rule in ("attribute-acl", "attribute-code", _LITERAL):
         return float(np.logaddexp.reduce(values) - np.log(len(values)))
     if rule in _PLL:
@@ -101,7 +117,7 @@ def _combined(rule: str, values: NDArray[np.float64]) -> float:
 
 
 def _not_computed(rule: str) -> CurationError:
-    return not_computed(rule, [*_ATTRIBUTE, _LITERAL, *_PLL])
+    return not_computed(rule, [*_ATTRIBUTE, _LITERAL, *_PLL, *_UNMASKED])
 
 
 def _attribute(rule: str, request: ScoringRequest, whole: Tokens, frame: Frame) -> list[Text]:
@@ -138,10 +154,19 @@ def _pasted(tokenizer: Any, request: ScoringRequest, frame: Frame) -> list[Text]
     return texts
 
 
-def _pll(rule: str, request: ScoringRequest, whole: Tokens, frame: Frame) -> list[Text]:
+def _pll(
+    rule: str, request: ScoringRequest, whole: Tokens, other: Tokens, frame: Frame
+) -> list[Text]:
     places: Sequence[int] = range(len(whole.ids))
-    if rule == "pll-shared":
-        if not ITEMS[request.kind].has_gap:
+    if rule in _UNMASKED:
+        start = len(frame.before)
+        reads = [(start + place, whole.ids[place]) for place in places]
+        return [Text([*frame.before, *whole.ids, *frame.after], reads)] if reads else []
+    if rule in ("pll-shared", "pll-shared-3"):
+        if not ITEMS[request.kind].context:
+            around = (frame.before, frame.after)
+            places = shared_places(whole.ids, other.ids, around=around, second=request.second)
+        elif not ITEMS[request.kind].has_gap:
             places = whole.touching([(0, len(request.context))])
         else:
             own = set(whole.touching(request.fills))

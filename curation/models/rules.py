@@ -28,14 +28,15 @@ ll-bos            Σ_{i=0}^{N} log p(xᵢ | BOS, x₀ … xᵢ₋₁)           
 ll-acl            log p(x₀ | BOS) + Σ_{i=1}^{N} log p(xᵢ | x₀ …)   after BOS alone no
 ll-code           the same                                         after BOS alone by N + 1 tokens
 ll-arxiv          Σ_{i=1}^{N} log p(xᵢ | x₀ … xᵢ₋₁)                not scored      by N tokens
+ll-shared         Σ log p(xᵢ | BOS, x₀ … xᵢ₋₁) over shared tokens  after BOS       no
 conditional       Σ log p(aᵢ | c, a₀ … aᵢ₋₁) over the association  after context   no
 conditional-chars the same                                         after context   by C characters
 ratio             conditional − ll-bos of the association alone    as in those two no
 ================= ================================================ =============== ===============
 
 BOS is the tokenizer's token for the beginning of a text, or its end-of-text token if it has no
-other. Only ``ll-bos`` adds it before every text. The other rules do so only if the tokenizer adds
-it by itself (Llama, Gemma). ``ll-bos`` and ``conditional`` are what lm-eval calls
+other. Only ``ll-bos`` and ``ll-shared`` add it before every text. The other rules do so only if the
+tokenizer adds it by itself (Llama, Gemma). ``ll-bos`` and ``conditional`` are what lm-eval calls
 ``loglikelihood``. ``ll-code`` is the logarithm of what StereoSet's code computes. ``conditional``,
 ``conditional-chars`` and ``ratio`` are for intersentence CATs.
 
@@ -57,8 +58,12 @@ attribute-code         the same                                         log of t
 attribute-code-literal the same, pasted into the context as text        log of the mean of p
 pll                    all others visible, for every token of the text  Σ log p
 pll-shared             all others visible, for every token that is      Σ log p
-                       shared: not the attribute; the context
+                       shared: not the attribute; the context;
+                       what both sentences of a pair have
+pll-shared-3           the same, for pairs                              Σ log p, rounded
 pll-word-l2r           the rest of its word masked, for every token     Σ log p
+aul                    nothing masked, for every token of the text      mean of log p
+aula                   the same                                         mean of α log p
 ====================== ================================================ =======================
 
 ``attribute-acl`` is ACL §6.1: the pieces are unmasked from left to right, and the average of their
@@ -76,6 +81,19 @@ differ.
 ``pll-word-l2r`` Kauf & Ivanova 2023. The ``attribute`` rules are for intrasentence CATs. For
 intersentence CATs, the ``pll`` rules read context and association as one text.
 
+``aul`` and ``aula`` are Kaneko & Bollegala 2022. αₖ is how much attention token k gets: the mean
+over layers, heads and all tokens that attend, special ones too. The model must be able
+to return its attentions.
+
+Pairs. Each sentence is a text of its own, without a context. Which tokens are **shared** is decided
+as CrowS-Pairs' ``metric.py`` does: Python's ``difflib.SequenceMatcher``, as it is, compares
+the tokens of both sentences with their special tokens. The first sentence is the stereotype, or the
+anti-stereotype if the pair's direction is ``antistereo``; this matters if two blocks are equally
+long. ``pll-shared-3`` rounds the sum to three digits, as that code does, so more pairs are ties. A
+pair that shares no token is refused. ``ll-shared`` is WinoQueer's rule for autoregressive models
+(Felkner et al. 2023, ``metric_autoregressive.py``), without its rounding; BOS counts as a shared
+special token.
+
 XLNet is scored like a masked model: it reads both ways, and a masked token is hidden from every
 position. StereoSet's code reads XLNet in another way, so ``attribute-code-literal`` is not for it.
 
@@ -89,18 +107,20 @@ sentence. The end token is not summed.
 that ``curation scores train-nsp`` trained. An untrained head is an error.
 
 ``choice`` is for chat models and gives no scores of associations: the model is asked which of two
-is more natural, for the three pairs of a CAT, each in both orders (``docs/chat.md``).
+is more natural, for the three pairs of a CAT (the one of a pair), each in both orders
+(``docs/chat.md``).
 
 Models behind an endpoint are autoregressive. ``ll-bos``, ``ll-acl``, ``ll-code`` and ``ratio`` need
 the text of the BOS token (``--bos``).
 
 Sources: StereoSet ACL §6 and arXiv §7; ``dataloader.py``, ``eval_generative_models.py`` and
 ``eval_discriminative_models.py`` of its repository; Salazar et al. 2020 §2; Nangia et al. 2020 §3;
-Kauf & Ivanova 2023 §3; lm-eval ``LM.loglikelihood``.
+Kauf & Ivanova 2023 §3; Kaneko & Bollegala 2022 §3; ``metric.py`` of CrowS-Pairs; Felkner et al.
+2023; lm-eval ``LM.loglikelihood``.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Literal, NamedTuple, cast
 
 from curation.files import CurationError
 from curation.formats.toml_files import shipped_table
@@ -122,6 +142,8 @@ class ScoringRequest(NamedTuple):
         filled: the context with the attribute in its BLANKs.
         at: where the attribute begins in ``filled``, in the first BLANK.
         also: where it begins in the other BLANKs.
+        other: the other sentence of a pair; "" for other kinds.
+        second: whether the other sentence is the first of the pair.
     """
 
     kind: Kind
@@ -132,6 +154,8 @@ class ScoringRequest(NamedTuple):
     filled: str = ""
     at: int = 0
     also: tuple[int, ...] = ()
+    other: str = ""
+    second: bool = False
 
     @property
     def attribute(self) -> str:
@@ -146,7 +170,9 @@ class ScoringRequest(NamedTuple):
     @property
     def text(self) -> str:
         """The text that is scored as a whole."""
-        return self.sentence if ITEMS[self.kind].has_gap else f"{self.context} {self.sentence}"
+        kind = ITEMS[self.kind]
+        follows = kind.context and not kind.has_gap
+        return f"{self.context} {self.sentence}" if follows else self.sentence
 
     @property
     def fills(self) -> list[tuple[int, int]]:
@@ -186,11 +212,16 @@ SOURCES: dict[str, str] = {name: profile.pop("source") for name, profile in _TAB
 """The source that each profile follows."""
 
 PROFILES: dict[str, Profile] = {
-    name: {family: dict(zip(KINDS, rules, strict=False)) for family, rules in profile.items()}
-    for name, profile in _TABLE.items()
+    name: {
+        family: {kind: rules[kind] for kind in KINDS if kind in rules}
+        for family, rules in of.items()
+    }
+    for name, of in _TABLE.items()
 }
-"""The rule for each kind of CAT, by profile and family; ``default`` needs no trained head. The last
-kinds may have no rule: their CATs are scored by naming a rule."""
+"""The rule for each kind of CAT, by profile and family; ``default`` needs no trained head. A kind
+may have no rule: its CATs are scored by naming a rule."""
+WITH_CONTEXT = tuple(kind for kind in KINDS if ITEMS[kind].context)
+"""StereoSet's kinds, which are scored together."""
 
 TRAINED_HEADS = {"acl-ll"}
 """Profiles that need a trained head even if a model has its own (ACL §6.1)."""
@@ -199,7 +230,12 @@ OWN_HEADS = {"arxiv", "code"}
 """Profiles that use BERT's own head, and trained ones for other models (arXiv §7.1 to §7.3)."""
 
 
+LOST_TIES = {"crows"}
+"""Profiles whose source counts ties as lost, as ``--ties official`` does."""
+
+
 OF_TEXTS = ("ll-bos", "ll-acl", "ll-code", "ll-arxiv")
+OF_PAIRS = ("ll-shared",)
 OF_ASSOCIATIONS = ("conditional", "conditional-chars", "ratio")
 """The rules of autoregressive models, here and behind endpoints, by what they sum over."""
 
@@ -215,8 +251,21 @@ def rules_name(rules: Mapping[Any, str]) -> str:
     return "_".join(dict.fromkeys(rules[kind] for kind in KINDS if kind in rules))
 
 
+def rules_of(rules: Mapping[Any, str], kinds: Collection[str]) -> dict[Kind, str]:
+    """The rules that a run of CATs of some kinds has.
+
+    Kinds with a context always come together, so that a run of a part of StereoSet serves the rest.
+
+    >>> rules_of({"intrasentence": "pll", "intersentence": "pll", "pair": "pll"}, ["intersentence"])
+    {'intrasentence': 'pll', 'intersentence': 'pll'}
+    """
+    forms = {ITEMS[kind].context != "" for kind in KINDS if kind in kinds}
+    own = [kind for kind in KINDS if kind in rules and (ITEMS[kind].context != "") in forms]
+    return {kind: rules[kind] for kind in own}
+
+
 def profiles_of(family: str, rules: Mapping[Any, str]) -> list[str]:
-    """The profiles that have exactly these rules for a family.
+    """The profiles that have exactly these rules for a family and for the kinds of the rules.
 
     >>> profiles_of("causal", {"intrasentence": "ll-acl", "intersentence": "ratio"})
     ['acl-pll']
@@ -224,7 +273,7 @@ def profiles_of(family: str, rules: Mapping[Any, str]) -> list[str]:
     return [
         name
         for name, profile in PROFILES.items()
-        if any(own == family and by_kind == dict(rules) for own, by_kind in profile.items())
+        if rules and rules_of(profile.get(cast("Family", family), {}), rules) == dict(rules)
     ]
 
 
@@ -235,7 +284,13 @@ def not_computed(rule: str, known: Iterable[str]) -> CurationError:
     )
 
 
-def rules_for(family: Family, *, rule: str | None, profile: str | None) -> dict[Kind, str]:
+def rules_for(
+    family: Family,
+    *,
+    rule: str | None,
+    profile: str | None,
+    kinds: Collection[Kind] = WITH_CONTEXT,
+) -> dict[Kind, str]:
     """The rule for each kind of CAT, by the name of a rule or profile.
 
     Args:
@@ -243,10 +298,11 @@ def rules_for(family: Family, *, rule: str | None, profile: str | None) -> dict[
         rule: the name of a rule; it is used for the kinds that it is for.
         profile: the name of a profile; without rule and profile, ``default``, and ``choice`` for
             chat models.
+        kinds: the kinds of the CATs; rules for others are left out, as in ``rules_of``.
 
     Raises:
-        CurationError: the rule or profile does not exist or is not for this family (the error lists
-            those that are), or both are given.
+        CurationError: the rule or profile does not exist, is not for this family or has no rule for
+            these kinds (the error lists those that fit), or both are given.
 
     >>> rules_for("causal", rule=None, profile="arxiv")
     {'intrasentence': 'll-arxiv', 'intersentence': 'nsp'}
@@ -261,7 +317,12 @@ def rules_for(family: Family, *, rule: str | None, profile: str | None) -> dict[
             raise CurationError(
                 f"the rule «{rule}» is not for {family} models", f"use one of: {fit}"
             )
-        return dict.fromkeys(RULES[rule].kinds, rule)
+        if own := rules_of(dict.fromkeys(RULES[rule].kinds, rule), kinds):
+            return own
+        raise CurationError(
+            f"the rule is for {', '.join(RULES[rule].kinds)} CATs, and there are none",
+            "choose another rule or profile",
+        )
     name = profile or ("choice" if family == "chat" else "default")
     if name not in PROFILES:
         raise CurationError(f"there is no profile «{name}»", f"use one of: {', '.join(PROFILES)}")
@@ -273,4 +334,19 @@ def rules_for(family: Family, *, rule: str | None, profile: str | None) -> dict[
         raise CurationError(
             f"the profile «{name}» has no rules for {family} models{why}", f"use one of: {fit}"
         )
-    return PROFILES[name][family]
+    if own := rules_of(PROFILES[name][family], kinds):
+        return own
+    fitting = [
+        f"--profile {known}"
+        for known, of in PROFILES.items()
+        if rules_of(of.get(family, {}), kinds)
+    ]
+    fitting += [
+        f"--rule {known}"
+        for known, of in RULES.items()
+        if family in of.families and set(kinds) & set(of.kinds)
+    ]
+    raise CurationError(
+        f"the profile «{name}» has no rule for {', '.join(kinds)} CATs of {family} models",
+        f"use one of: {', '.join(fitting)}" if fitting else "score a model of another family",
+    )

@@ -1,6 +1,7 @@
 """Tokenize texts, and find the tokens that belong to a part of a text."""
 
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from curation.files import CurationError
@@ -62,6 +63,33 @@ def tokenize(tokenizer: Any, texts: Sequence[str]) -> list[Tokens]:
         )
         for n, ids in enumerate(encoded["input_ids"])
     ]
+
+
+def shared_places(
+    ids: Sequence[int], other: Sequence[int], *, around: tuple[list[int], list[int]], second: bool
+) -> list[int]:
+    """The places of the tokens of a sentence that the other sentence of its pair has, too.
+
+    Args:
+        ids: the tokens of the sentence.
+        other: those of the other sentence.
+        around: the special tokens before and after each. They are compared, and not returned.
+        second: whether the other sentence is the first of the pair.
+
+    Source: ``get_span`` in ``metric.py`` of CrowS-Pairs (Nangia et al. 2020).
+
+    >>> shared_places([5, 6, 7], [5, 8, 9, 7], around=([1], [2]), second=False)
+    [0, 2]
+    """
+    before, after = around
+    own, others = [*before, *ids, *after], [*before, *other, *after]
+    one, two = (others, own) if second else (own, others)
+    starts = [
+        (match.b if second else match.a, match.size)
+        for match in SequenceMatcher(None, one, two).get_matching_blocks()
+    ]
+    places = [start + n - len(before) for start, size in starts for n in range(size)]
+    return [place for place in places if 0 <= place < len(ids)]
 
 
 def count_tokens(tokenizer: Any, texts: Sequence[str]) -> dict[str, int]:

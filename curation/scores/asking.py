@@ -86,9 +86,16 @@ def texts(cat: Cat, *, variant: str = "") -> list[Question]:
     alter = VARIANTS[variant][0] if variant else str
     asked = []
     for association in cat.associations:
-        context, sentence = alter(cat.context), alter(association.sentence)
-        digest = hashlib.sha256("\0".join([cat.kind, context, sentence]).encode()).hexdigest()[:16]
-        asked.append(Question(association.id, ScoringRequest(cat.kind, context, sentence), digest))
+        ask = ScoringRequest(cat.kind, alter(cat.context), alter(association.sentence))
+        parts = [ask.kind, ask.context, ask.sentence]
+        if not ITEMS[cat.kind].context:
+            [other] = [each for each in cat.associations if each.id != association.id]
+            is_stereotype = association.gold == ITEMS[cat.kind].roles[0]
+            second = is_stereotype == (cat.direction == "antistereo")
+            ask = ask._replace(other=alter(other.sentence), second=second)
+            parts += [ask.other, str(second)]
+        digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+        asked.append(Question(association.id, ask, digest))
     return asked
 
 

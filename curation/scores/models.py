@@ -129,6 +129,7 @@ def score_model(
         profile=profile,
         variant=variant,
         accept_own_head=accept_own_head,
+        kinds={cat.kind for cat in source.cats},
     )
     choice = None
     with reporter.counted(f"{work.identity['model']}, {work.folder.name}") as bar:
@@ -196,7 +197,8 @@ def plan_model(model: ModelSpec, source: Source, *, variant: str = "") -> Plan:
     """
     if model.chat is None:
         raise CurationError(f"{model.name}: is not a chat model", "write chat:MODEL")
-    work = job(model, source.scores, variant=variant)
+    kinds = {cat.kind for cat in source.cats}
+    work = job(model, source.scores, variant=variant, kinds=kinds)
     prompts, how = read_prompts(model.chat.prompts), model.chat
     cats = [cat for cat in source.cats if cat.kind in work.rules]
     questions = questions_of(cats, prompts, how, variant=variant)
@@ -244,7 +246,9 @@ def find_prompts(source: Source, given: Path | None = None, *, reporter: Reporte
     texts = source.campaign.folder("rounds") / "text.toml" if source.campaign else None
     if texts and texts.exists() and PROMPTS in read_toml(texts, fix="correct this line"):
         return texts
-    if base(source.language) == "en" and is_not_english(c.context for c in source.cats[:SAMPLE]):
+    if base(source.language) == "en" and is_not_english(
+        c.context or c.associations[0].sentence for c in source.cats[:SAMPLE]
+    ):
         reporter.warn(
             "the prompts are English, and the texts of the CATs are not; write prompts in their "
             f"language to {own}, or give --prompts FILE"

@@ -10,7 +10,7 @@ come. Everything else is computed from the replies at the end of every command:
 ``results.json``.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,15 @@ from curation.models.chat import (
     read_prompts,
 )
 from curation.models.echoes import BOUND
-from curation.models.rules import TRAINED_HEADS, Refusal, Scored, profiles_of, rules_for, rules_name
+from curation.models.rules import (
+    TRAINED_HEADS,
+    WITH_CONTEXT,
+    Refusal,
+    Scored,
+    profiles_of,
+    rules_for,
+    rules_name,
+)
 from curation.models.scoring import ModelSpec, identify, open_chat, open_scorer, tokens_of
 from curation.records import Cat, Fields, Rejection, Score
 from curation.scores.answer_report import Limits, choice_report
@@ -168,6 +176,7 @@ def job(
     profile: str = "",
     variant: str = "",
     accept_own_head: bool = False,
+    kinds: Collection[Kind] = WITH_CONTEXT,
 ) -> Job:
     """Determine the rules for a model, and the folder of its scores.
 
@@ -179,6 +188,7 @@ def job(
         variant: how the texts are altered first.
         accept_own_head: use the model's own next-sentence head even if the profile needs a trained
             one.
+        kinds: the kinds of the CATs.
 
     Raises:
         CurationError: the model, rule, profile or variant does not exist, or the rule is not for
@@ -189,14 +199,15 @@ def job(
             f"there is no variant «{variant}»", f"use one of: {', '.join(VARIANTS)}"
         )
     identity = identify(spec)
-    rules = rules_for(identity["family"], rule=rule or None, profile=profile or None)
+    named = {"rule": rule or None, "profile": profile or None}
+    rules = rules_for(identity["family"], **named, kinds=kinds)
     if "nsp" not in rules.values():
         identity.pop("nsp", None)  # no rule reads the head
     own_head: Literal["", "accepted", "refused"] = ""
     if profile in TRAINED_HEADS and not spec.nsp and "nsp" in rules.values():
         own_head = "accepted" if accept_own_head else "refused"
     if spec.chat:
-        identity["prompts"] = read_prompts(spec.chat.prompts).sha256
+        identity["prompts"] = read_prompts(spec.chat.prompts).sha256(rules)
         if spec.url:
             identity["temperature"] = spec.chat.temperature
     label = rules_name(rules) + (f"+{variant}" if variant else "")
@@ -340,7 +351,7 @@ def _shards(
             (each for each in open_ if each[0].kind == kind),
             key=lambda e: (e[0].id not in first, e[0].context),
         )
-        size = _SLOW if rule.startswith("pll") or rule == "nsp" else SHARD
+        size = _SLOW if rule.startswith(("pll", "aul")) or rule == "nsp" else SHARD
         if job.identity.get("device") == "cuda":
             size *= _GPU_FACTOR
         for start in range(0, len(of_kind), size):

@@ -12,7 +12,7 @@ import pandas as pd
 from curation.files import CurationError, digest, read_json, read_records, read_table
 from curation.formats.predictions import read_predictions, scores_of, turn_signs
 from curation.kinds import FILLED, ITEMS, KINDS, Gold, ItemKind, Kind
-from curation.models.rules import PROFILES, RULES
+from curation.models.rules import PROFILES, RULES, WITH_CONTEXT, rules_of
 from curation.records import Cat, Comparison, Rejection, Score
 from curation.scores.asking import COMPARED, VARIANTS, cat_digest, texts
 from curation.scores.run_folder import (
@@ -265,7 +265,8 @@ def rules_named(name: str) -> dict[str, str]:
     """
     parts = name.split("_")
     if len(parts) == 1 and name in RULES:
-        return {str(kind): name for kind in RULES[name].kinds}
+        own = dict.fromkeys(RULES[name].kinds, name)
+        return {str(kind): of for kind, of in (rules_of(own, WITH_CONTEXT) or own).items()}
     if 1 < len(parts) <= len(KINDS) and all(part in RULES for part in parts):
         return dict(zip(KINDS, parts, strict=False))
     return {}

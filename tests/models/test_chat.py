@@ -8,6 +8,7 @@ import pytest
 from curation.files import CurationError, shipped
 from curation.kinds import KINDS, Kind
 from curation.models.chat import PLACEHOLDERS, Prompt, Prompts, prompts_for, read_prompts
+from curation.models.rules import WITH_CONTEXT
 from support.expected import fails
 from support.written import beside
 
@@ -29,6 +30,12 @@ text = "Which is better: (A) {first} (B) {second}"
 [[intersentence]]
 name = "one"
 text = "{context} A: {first} B: {second} A or B?"
+"""
+
+PAIR = """
+[[pair]]
+name = "one"
+text = "A: {first} B: {second} A or B?"
 """
 
 
@@ -58,8 +65,9 @@ def error(path: Path, content: str | bytes) -> CurationError:
 def test_included_prompts_are_three_of_each_kind(file: Path) -> None:
     found = read_prompts(file)
     names = [[prompt.name for prompt in found.by_kind[kind]] for kind in KINDS]
-    assert names[0] == names[1], "the same paraphrases for both kinds"
-    assert list(map(len, names)) == [3, 3]
+    assert names[0] == names[1] == names[2], "the same paraphrases for all kinds"
+    assert list(map(len, names)) == [3, 3, 3]
+    # A pair is asked about like two sentences that fill a BLANK.
     assert len({prompt.text for kind in KINDS for prompt in found.by_kind[kind]}) == 6
 
 
@@ -127,14 +135,25 @@ def test_the_digest_is_of_what_is_sent(path: Path) -> None:
         GOOD.replace('["Answer: {letter}"]', "[]"),
         GOOD.replace('"two"', "'two'"),
     )
-    assert {prompts(path, content).sha256 for content in same} == {before.sha256}
+    digest = before.sha256(WITH_CONTEXT)
+    assert {prompts(path, content).sha256(WITH_CONTEXT) for content in same} == {digest}
     others = (
         GOOD.replace('A or B?"\n\n', 'Only A or B?"\n\n'),
         GOOD.replace("better", "nicer"),
         GOOD.replace('"two"', '"three"'),
         GOOD.replace('"B"]', '"C"]').replace("B", "C"),
     )
-    assert len({before.sha256, *(prompts(path, content).sha256 for content in others)}) == 5
+    changed = {prompts(path, content).sha256(WITH_CONTEXT) for content in others}
+    assert len({digest, *changed}) == 5
+
+
+def test_the_digest_is_of_the_kinds_that_are_asked_about(path: Path) -> None:
+    before, now = prompts(path, GOOD), prompts(path, GOOD + PAIR)
+    assert now.sha256(WITH_CONTEXT) == before.sha256(WITH_CONTEXT)
+    other = prompts(path, GOOD + PAIR.replace("A or B?", "A, or B?"))
+    assert other.sha256(["pair"]) != now.sha256(["pair"]) != now.sha256(KINDS)
+    with fails(f"{path}: there is no prompt for pair CATs", fix="[[pair]]"):
+        before.sha256(KINDS)  # a file of before there were pairs
 
 
 # --- errors -------------------------------------------------------------------------------------
@@ -161,7 +180,7 @@ def test_what_to_do_about_a_key_that_is_not_known(path: Path) -> None:
     assert "above the first prompt" in error(path, below).fix
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", WITH_CONTEXT)
 def test_each_kind_needs_a_prompt(path: Path, kind: str) -> None:
     first, *rest = GOOD.split("[[")
     failed = error(path, "[[".join([first, *(part for part in rest if not part.startswith(kind))]))

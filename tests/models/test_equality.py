@@ -24,6 +24,15 @@ PAIRS = {
     " ": ("A text after nothing.", "An other.", "Kind"),
     "My neighbour the baker " * 9: ("sings.",),  # long texts take long: one is enough
 }
+OF_PAIRS = (
+    ("Most old bakers are kind to a cat.", "Most young bakers are kind to a cat."),
+    ("White fiddlers sing, White fiddlers juggle.", "Fiddlers sing, White fiddlers juggle!"),
+    (
+        "The potter sings well 🌞 and patient.",
+        "The wheelwright sang, unbelievably, 🌞 and patient.",
+    ),
+    ("그 도예가는 친절하다.", "그 이웃은 친절하다."),
+)
 
 
 def intra(context: str, words: str) -> ScoringRequest:
@@ -40,7 +49,18 @@ def asks(rule: str) -> list[list[ScoringRequest]]:
     within = [[intra(c, w) for w in words] for c, words in SENTENCES.items()]
     across = [[ScoringRequest("intersentence", c, s) for s in said] for c, said in PAIRS.items()]
     kinds = RULES[rule].kinds
-    return within * ("intrasentence" in kinds) + across * ("intersentence" in kinds)
+    pairs = [
+        [
+            ScoringRequest("pair", "", one, other=other, second=False),
+            ScoringRequest("pair", "", other, other=one, second=True),
+        ]
+        for one, other in OF_PAIRS
+    ]
+    return (
+        within * ("intrasentence" in kinds)
+        + across * ("intersentence" in kinds)
+        + pairs * ("pair" in kinds)
+    )
 
 
 def of(family: str, names: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -48,7 +68,7 @@ def of(family: str, names: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(name, rule) for name in names for rule in rules]
 
 
-NEEDS_A_START = {"ll-bos", "ll-acl", "ll-code", "ratio"}
+NEEDS_A_START = {"ll-bos", "ll-shared", "ll-acl", "ll-code", "ratio"}
 TOKENIZERS = ("bert", "roberta", "xlm_roberta")  # what that rule makes depends on these alone
 CASES = [
     (name, rule)
@@ -62,7 +82,7 @@ CASES = [
 def test_scores_equal_the_reference(made: Made, name: str, rule: str) -> None:
     folder, cats = made(name), asks(rule)
     if name == "neox":  # nor can it score a text after nothing
-        cats = [cat for cat in cats if cat[0].context.strip()]
+        cats = [cat for cat in cats if cat[0].text.strip()]
     flat = [ask for cat in cats for ask in cat]
     wanted = [reference(folder, rule, ask) for ask in flat]
     # Small batches are slow: test_forward.py has them for more models.
@@ -74,7 +94,7 @@ def test_scores_equal_the_reference(made: Made, name: str, rule: str) -> None:
                 assert isinstance(value, Refusal), (ask, value)
             else:
                 # A ratio is the difference of two sums, and as exact as these.
-                near = 1e-4 if rule == "ratio" else 0
+                near = {"ratio": 1e-4, "pll-shared-3": 1.1e-3}.get(rule, 0)
                 assert value == pytest.approx(right, rel=1e-5, abs=near), ask
         assert orders(cats, found) == orders(cats, wanted)
 

@@ -40,7 +40,7 @@ def head(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 def test_every_profile_of_a_paper_is_defined() -> None:
-    assert set(DEFINED) == set(PROFILES) - {"default", "choice"}
+    assert set(DEFINED) == set(PROFILES) - {"default", "choice", "crows"}
     for name, families in DEFINED.items():
         assert set(families) == set(PROFILES[name]) - {"endpoint"}
 

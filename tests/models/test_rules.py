@@ -21,17 +21,21 @@ def test_the_contract_speaks_of_every_rule_and_profile() -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_profiles_name_rules_that_serve_family_and_kind(profile: str) -> None:
     for family, by_kind in PROFILES[profile].items():
-        assert set(by_kind) == set(KINDS)
+        assert set(by_kind) in ({*KINDS}, {*rules.WITH_CONTEXT}, {"pair"})
         for kind, rule in by_kind.items():
             assert family in RULES[rule].families
             assert kind in RULES[rule].kinds
         assert profile in profiles_of(family, by_kind)
+        for kinds in (rules.WITH_CONTEXT, ["pair"]):
+            own = rules.rules_of(by_kind, kinds)
+            assert not own or profile in profiles_of(family, own)
 
 
 def test_by_default_every_family_is_served_without_a_trained_head() -> None:
     families = {family for rule in RULES.values() for family in rule.families}
     assert set(PROFILES["default"]) == families - {"chat"}  # which have a profile of their own
-    assert rules_for("chat", rule=None, profile=None) == PROFILES["choice"]["chat"]
+    asked = rules_for("chat", rule=None, profile=None, kinds=KINDS)
+    assert asked == PROFILES["choice"]["chat"]
     assert all("nsp" not in by_kind.values() for by_kind in PROFILES["default"].values())
 
 
@@ -113,14 +117,15 @@ def test_characters_are_the_code_points_of_the_association() -> None:
 
 
 LEFT_TO_RIGHT = "ll-bos, ll-acl, ll-code, ll-arxiv, conditional, conditional-chars, ratio"
+CAUSAL = LEFT_TO_RIGHT.replace("ll-arxiv", "ll-arxiv, ll-shared")
 ATTRIBUTE = "attribute-acl, attribute-arxiv, attribute-code, attribute-code-literal"
-BOTH_WAYS = f"{ATTRIBUTE}, pll, pll-shared, pll-word-l2r"
+BOTH_WAYS = f"{ATTRIBUTE}, pll, pll-shared, pll-shared-3, pll-word-l2r, aul, aula"
 TO_DECODERS = "infill, conditional, conditional-chars"
 
 
 @pytest.mark.parametrize(
     ("name", "known"),
-    [("gpt2", LEFT_TO_RIGHT), ("bert", BOTH_WAYS), ("xlnet", BOTH_WAYS), ("t5", TO_DECODERS)],
+    [("gpt2", CAUSAL), ("bert", BOTH_WAYS), ("xlnet", BOTH_WAYS), ("t5", TO_DECODERS)],
 )
 def test_a_rule_without_a_sum_of_its_own_does_not_get_that_of_another(
     made: Made, name: str, known: str

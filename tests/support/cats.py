@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from curation.kinds import GOLDS, Gold, Kind
+from curation.kinds import GOLDS, Direction, Gold, Kind
 from curation.records import Cat, CatAssociation
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset"
@@ -27,6 +27,18 @@ def cat(
     return Cat(
         id=name, kind=kind, domain=domain, term=target, target=target, family=target,
         split="test", context=context, associations=(a, b, c),
+    )  # fmt: skip
+
+
+def pair(more: str, less: str, *, name: str = "p", direction: Direction | None = "stereo") -> Cat:
+    """A pair with associations «p0» (the stereotype) and «p1»."""
+    both = tuple(
+        CatAssociation(id=f"{name}{n}", sentence=sentence, gold=gold)
+        for n, (sentence, gold) in enumerate(zip((more, less), GOLDS[:2], strict=True))
+    )
+    return Cat(
+        id=name, kind="pair", domain="profession", term="baker", target="baker", family="baker",
+        split="test", context="", associations=both, direction=direction,
     )  # fmt: skip
 
 

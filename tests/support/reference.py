@@ -5,6 +5,7 @@ packed, nothing shared, whole logits, sums in double precision. It is written fr
 ``curation.models.rules`` and shares no code with ``curation.models`` but the question asked.
 """
 
+import difflib
 import importlib
 import math
 from collections.abc import Sequence
@@ -98,7 +99,7 @@ def reference(folder: Path, rule: str, ask: ScoringRequest) -> float | None:
         return value / len(ask.sentence) if by_length else value
     if kind == "XLNetLMHeadModel":
         opened = _open(folder, "XLNetLMHeadModel")
-    elif rule.startswith(("attribute", "pll")):
+    elif rule.startswith(("attribute", "pll", "aul")):
         opened = _open(folder, "AutoModelForMaskedLM")
     else:
         return _left_to_right(_open(folder, "AutoModelForCausalLM"), rule, ask)
@@ -106,7 +107,10 @@ def reference(folder: Path, rule: str, ask: ScoringRequest) -> float | None:
         return _pasted(opened, ask)
     if rule.startswith("attribute"):
         return _attribute(opened, rule, ask)
-    return _pseudo(opened, rule, ask)
+    if rule.startswith("aul"):
+        return _unmasked(opened, rule, ask)
+    value = _pseudo(opened, rule, ask)
+    return round(value, 3) if value is not None and rule == "pll-shared-3" else value
 
 
 @lru_cache(maxsize=4)
@@ -179,6 +183,11 @@ def _left_to_right(opened: Opened, rule: str, ask: ScoringRequest) -> float | No
         return None if alone is None else after_context - alone
     if not ids or (rule == "ll-arxiv" and len(ids) == 1):
         return None
+    if rule == "ll-shared":
+        row = [bos, *ids]
+        scored = [n for n in _shared(row, [bos, *_tokens(opened, ask.other)], ask) if n]
+        logs = [_log_p(_logits(opened, tuple(row[:n]), -1), row[n]) for n in scored]
+        return sum(logs) if logs else None
     if rule == "ll-bos":
         return _sum(opened, [bos], ids, 0)
     rest = _sum(opened, before, ids, 1)
@@ -189,6 +198,17 @@ def _left_to_right(opened: Opened, rule: str, ask: ScoringRequest) -> float | No
     first = _sum(opened, [bos], ids[:1], 0)
     assert first is not None
     return first + rest if rule == "ll-acl" else (first + rest) / len(ids)
+
+
+def _shared(own: list[int], others: list[int], ask: ScoringRequest) -> list[int]:
+    """The places of a row that the original finds in the other row, too (``get_span``)."""
+    one, two = (others, own) if ask.second else (own, others)
+    matcher = difflib.SequenceMatcher(None, list(map(str, one)), list(map(str, two)))
+    found = []
+    for name, a, a_end, b, b_end in matcher.get_opcodes():
+        if name == "equal":
+            found += range(b, b_end) if ask.second else range(a, a_end)
+    return found
 
 
 def _sum(opened: Opened, before: list[int], ids: list[int], first: int) -> float | None:
@@ -266,7 +286,12 @@ def _pasted(opened: Opened, ask: ScoringRequest) -> float | None:
 def _pseudo(opened: Opened, rule: str, ask: ScoringRequest) -> float | None:
     ids = _tokens(opened, ask.text)
     places: Sequence[int] = range(len(ids))
-    if rule == "pll-shared" and ask.kind == "intrasentence":
+    if ask.kind == "pair" and rule in ("pll-shared", "pll-shared-3"):
+        before, after = _around(opened, "a")
+        rows = [[*before, *row, *after] for row in (ids, _tokens(opened, ask.other))]
+        places = [n - len(before) for n in _shared(*rows, ask)]
+        places = [n for n in places if 0 <= n < len(ids)]
+    elif rule == "pll-shared" and ask.kind == "intrasentence":
         own = {n for start, end in ask.fills for n in _touching(opened, ask.text, start, end)}
         places = [n for n in places if n not in own] if own else []
     elif rule == "pll-shared":
@@ -282,6 +307,24 @@ def _pseudo(opened: Opened, rule: str, ask: ScoringRequest) -> float | None:
             return None
         total += found
     return total if places else None
+
+
+def _unmasked(opened: Opened, rule: str, ask: ScoringRequest) -> float | None:
+    """The mean log p of the tokens of a whole text; ``aula`` weighs by attention."""
+    before, after = _around(opened, "a")
+    row = [*before, *_tokens(opened, ask.text), *after]
+    if len(row) > opened.window or len(row) == len(before) + len(after):
+        return None
+    with torch.no_grad():
+        output = opened.model(torch.tensor([row]), output_attentions=rule == "aula")
+    values = []
+    for place in range(len(before), len(row) - len(after)):
+        weight = 1.0
+        if rule == "aula":
+            heads = torch.cat(output.attentions)  # (layers, heads, attending, tokens)
+            weight = float(heads.double().mean(0).mean(0).mean(0)[place])
+        values.append(weight * _log_p(output.logits[0, place], row[place]))
+    return sum(values) / len(values)
 
 
 def _read(

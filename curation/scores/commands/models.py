@@ -17,7 +17,7 @@ from curation.decisions.steps import split as split_step
 from curation.files import CurationError, read_text
 from curation.kinds import KINDS
 from curation.models.chat import ChatSpec, Prices, read_prompts
-from curation.models.rules import PROFILES, RULES, SOURCES, Family
+from curation.models.rules import LOST_TIES, PROFILES, RULES, SOURCES, Family
 from curation.models.scoring import ModelSpec
 from curation.models.train.settings import PAPER, NextSentenceSettings
 from curation.records import Cat, Fields
@@ -197,7 +197,7 @@ def models(
             display name, and chat:MODEL for a chat model.
         rule: One rule for all models; «curation scores rules» lists them.
         profile: A profile, which sets the rule for each family and kind: acl-ll, acl-pll, arxiv,
-            choice, code, default.
+            choice, code, crows, default.
         variant: Change the texts first: lower, capital, unpointed.
         tier (N): Show results for CATs on whose labels N or more annotators agree; all CATs are
             scored.
@@ -224,6 +224,8 @@ def models(
         show_plans(plans, chat.spec(), chat.prices)
         return
     warn_before_scoring(source, console)
+    if profile in LOST_TIES and ties != "official":
+        console.note(f"the authors of {profile} count ties as lost: give --ties official")
     shown = source.in_tier(tier, console).cats
     of = Counter(cat.kind for cat in source.cats)
     failed = []

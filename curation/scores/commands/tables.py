@@ -79,7 +79,8 @@ def values(cell: Mapping[str, Any], metrics: Sequence[Metric]) -> list[Any]:
 
 def kinds_text(kinds: Collection[str]) -> str:
     """What the title of a table says of the kinds of its CATs."""
-    return next(iter(kinds)) if len(kinds) == 1 else "both kinds"
+    several = "both kinds" if len(kinds) == 2 else "all kinds"
+    return next(iter(kinds)) if len(kinds) == 1 else several
 
 
 def show_notes(cells: Iterable[Mapping[str, Any]]) -> None:
