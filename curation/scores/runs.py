@@ -267,8 +267,8 @@ def rules_named(name: str) -> dict[str, str]:
     if len(parts) == 1 and name in RULES:
         own = dict.fromkeys(RULES[name].kinds, name)
         return {str(kind): of for kind, of in (rules_of(own, WITH_CONTEXT) or own).items()}
-    if 1 < len(parts) <= len(KINDS) and all(part in RULES for part in parts):
-        return dict(zip(KINDS, parts, strict=False))
+    if 1 < len(parts) <= len(WITH_CONTEXT) and all(part in RULES for part in parts):
+        return dict(zip(WITH_CONTEXT, parts, strict=False))
     return {}
 
 

@@ -23,7 +23,7 @@ from support.choice_reference import letters
 from support.expected import Patch, fails
 from support.models import WINDOW, Made
 
-PROMPTS = Prompts(("A", "B"), "A or B?", (), (), {}, "", "prompts.toml")
+PROMPTS = Prompts(("A", "B"), "A or B?", (), (), {}, "prompts.toml")
 INCLUDED = read_prompts(ENGLISH)
 TEXTS = [
     "A: The baker is kind.\nB: The baker is a cloud.",

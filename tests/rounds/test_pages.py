@@ -593,7 +593,7 @@ def test_the_prompts_of_a_skeleton_are_those_of_a_file_of_prompts(tmp_path: Path
     body = english.read_text("utf-8").replace("[[", "[[prompts.")
     whole = own(tmp_path, f'[study]\ncontact = "a"\n\n[prompts]\n{body}')
     prompts, expected = read_prompts(whole), read_prompts(english)
-    assert (prompts.sha256, prompts.answers) == (expected.sha256, expected.answers)
+    assert (prompts.by_kind, prompts.answers) == (expected.by_kind, expected.answers)
     assert pages.texts("en", pages.read_own("en", whole))["study"]["contact"] == "a"
     wrong = body.replace("[[prompts.intersentence]]", "[[prompts.intersentense]]", 1)
     with fails("text.toml, intersentense: there is no such key"):

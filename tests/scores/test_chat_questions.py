@@ -13,7 +13,7 @@ PROMPTS = Prompts(
         "intrasentence": (Prompt("one", "{first} | {second}"), Prompt("two", "{first}/{second}")),
         "intersentence": (Prompt("one", "{context} > {first} | {second}"),),
     },
-    "", "",
+    "",
 )  # fmt: skip
 INTRA = intra("The baker is BLANK.", "kind", "rude", "square")
 INTER = cat("A baker lives here.", "He is kind.", "He is rude.", "It rains.")

@@ -19,7 +19,7 @@ from support.expected import fails
 
 def under(model: str, family: Any, profile: Any = "acl-ll", rules: Any = (), **about: Any) -> Run:
     """A run of a family that has scored both kinds, under a profile or under two rules."""
-    named: Any = dict(zip(KINDS, rules, strict=True) if rules else PROFILES[profile][family])
+    named: Any = dict(zip(KINDS, rules, strict=False) if rules else PROFILES[profile][family])
     scored = run(model, rules_name(named), p=S, q=S)
     return replace(scored, about={"model": model, "family": family, "rules": named, **about})
 
