@@ -37,7 +37,7 @@ from curation.scores.answers import NONE, REFUSED, group_differences, uneven_gro
 from curation.scores.answers import share as share_of
 from curation.stats.agreement import MEASURES, by_cat, contributions, interval
 from curation.stats.correlations import critical_rho, rank_power, rho_interval
-from curation.stats.intervals import FEW_CATS, mean_interval, share_interval
+from curation.stats.intervals import FEW_CATS, FEW_CLUSTERS, mean_interval, share_interval
 from curation.stats.metrics import METRICS, cell, icat
 from curation.stats.tests import Spread, needed_terms, paired_tests, power_at, t_test
 
@@ -219,6 +219,92 @@ def terms(datasets: int, pool: Executor) -> list[Check]:
         own = [c for job, checks in zip(jobs, found, strict=True) if job[0] == cats for c in checks]
         flag = " (flagged)" if cats < FEW_CATS else ""
         print(f"| {cats}{flag} | {' | '.join(_range(own, f) for f in METRICS)} | {_widths(own)} |")
+    return [check for checks in found for check in checks]
+
+
+# --- pairs ---------------------------------------------------------------------------------------
+
+PAIRS = {157: 1, 43: 1, 36: 1, 27: 1, 24: 1, 19: 1, 18: 1, 15: 1, 14: 2, 13: 1, 11: 2, 10: 1, 9: 1,
+         7: 3, 6: 7, 5: 4, 4: 9, 3: 21, 2: 47, 1: 811}  # fmt: skip
+"""CrowS-Pairs: how many groups of pairs have the same differing words and type, by their size.
+
+Counted in data/crows_pairs_anonymized.csv of nyu-mll/crows-pairs: 1,508 pairs, 917 groups."""
+BY_TYPE = {230: 1, 165: 1, 157: 1, 113: 1, 97: 1, 48: 1, 43: 2, 41: 1, 40: 1, 36: 1, 34: 1, 27: 1,
+           24: 1, 19: 1, 18: 1, 15: 1, 14: 2, 13: 1, 11: 2, 10: 1, 9: 1, 7: 3, 6: 7, 5: 4, 4: 9,
+           3: 21, 2: 47}  # fmt: skip
+"""The same if no pair of groups is found for pairs that are alone: these are clustered by type."""
+CLUSTERS = (5, 7, 9, 12, 15, 20, 50, 115, 300, 917)
+TRUE_SS = (40.0, 50.0, 60.0, 75.0)
+SPREADS = (0.0, 0.1, 0.2)  # standard deviation of clusters' true shares
+
+
+def _cluster_sizes(rng: np.random.Generator, name: str, clusters: int) -> Floats | None:
+    """Draw the sizes of a dataset's clusters; all of them if there are so many, None if more."""
+    counted = {"pairs": PAIRS, "by type": BY_TYPE}[name]
+    sizes = np.repeat([*counted], [*counted.values()])
+    if clusters >= len(sizes):
+        return sizes.astype(float) if clusters == len(sizes) else None
+    return rng.choice(sizes, clusters).astype(float)
+
+
+def _shares(rng: np.random.Generator, ss: float, sd: float, clusters: int) -> Floats:
+    p = ss / 100
+    return chances(rng, ss, sd * sd / (p * (1 - p)), (1, clusters))[0]
+
+
+def _pairs(job: tuple[str, int, float, float], *, datasets: int) -> list[Check]:
+    name, clusters, ss, sd = job
+    rng = np.random.default_rng([len(name), clusters, int(10 * ss), int(100 * sd)])
+    inside, widths, small, none = [], [], [], 0
+    for _ in range(datasets):
+        sizes = _cluster_sizes(rng, name, clusters)
+        if sizes is None:
+            return []
+        whole = sizes.astype(int)
+        values = []
+        for _ in range(2):  # a model, and another one of the same ss
+            values.append(100 * rng.binomial(whole, _shares(rng, ss, sd, clusters)) / sizes)
+        found = cell({"ss": values[0]}, cats=int(sizes.sum()), sizes=sizes)
+        test = paired_tests({"ss": values[0]}, {"ss": values[1]}, cats=0, sizes=sizes)[0]
+        if found["ss_ci"] is None or test.p is None:
+            none += 1
+            continue
+        low, high = found["ss_ci"]
+        inside.append(low - 1e-9 <= ss <= high + 1e-9)
+        widths.append(high - low)
+        small.append(test.p < 0.05)
+    if not inside:
+        return []
+    few, about = clusters < FEW_CLUSTERS, f"{name}, {clusters} clusters, ss {ss:g}, sd {sd:g}"
+    share, width = 100 * float(np.mean(inside)), float(np.mean(widths))
+    return [
+        Check("pairs", about, "ss", share, 93, 98, len(inside), width, few),
+        Check("pairs", about, "p", 100 * float(np.mean(small)), 0, 6, len(small), flagged=few),
+        Check("pairs", about, "none", 100 * none / datasets, 0, 100, datasets),
+    ]
+
+
+def pairs(datasets: int, pool: Executor) -> list[Check]:
+    """Measure the intervals of shares of pairs, with clusters of very different size."""
+    jobs = [
+        (name, k, ss, sd)
+        for name in ("pairs", "by type")
+        for k in CLUSTERS
+        for ss in TRUE_SS
+        for sd in SPREADS
+    ]
+    found = list(pool.map(partial(_pairs, datasets=datasets), jobs, chunksize=4))
+    print("\n## Pairs: coverage and p < 0.05 of equal models, lowest and highest; mean width\n")
+    print("| clusters | sizes | ss | p < 0.05 | no interval | width |\n" + "|---" * 6 + "|")
+    for k in CLUSTERS:
+        for name in ("pairs", "by type"):
+            own = [
+                c for job, of in zip(jobs, found, strict=True) if job[:2] == (name, k) for c in of
+            ]
+            if own:
+                width = np.mean([check.width for check in own if check.figure == "ss"])
+                shares = " | ".join(_range(own, figure) for figure in ("ss", "p", "none"))
+                print(f"| {k} | {name} | {shares} | {width:.1f} |")
     return [check for checks in found for check in checks]
 
 
@@ -563,6 +649,7 @@ def refusals(datasets: int, pool: Executor) -> list[Check]:
 PARTS: dict[str, Callable[[int, Executor], list[Check]]] = {
     "scores": scores,
     "terms": terms,
+    "pairs": pairs,
     "differences": differences,
     "power": power,
     "agreement": agreement,

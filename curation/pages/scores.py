@@ -64,10 +64,10 @@ def _scores(report: "Comparison") -> Fields:
     """A comparison in the form that pages need.
 
     Returns:
-        The fields of ``Comparison`` but ``model_terms``; ``alpha``, ``least_p``; and ``marks``,
-        what the marks of models mean. ``runs`` is an object by the run's name, each with ``label``
-        (the model), ``mark`` and ``rule_text``; terms of single kinds are left out if both are
-        there.
+        The fields of ``Comparison`` but ``model_terms`` and ``baselines``; ``alpha``, ``least_p``;
+        and ``marks``, what the marks of models mean. ``runs`` is an object by the run's name, each
+        with ``label`` (the model), ``mark`` and ``rule_text``; terms of single kinds are left out
+        if both are there.
     """
     from curation.scores.flags import MARKS, notes
     from curation.scores.tables import rule_text
@@ -82,7 +82,7 @@ def _scores(report: "Comparison") -> Fields:
         about = {"label": run["model"], "mark": "".join(MARKS[flag] for flag in run["flags"])}
         runs[run["run"]] = {**run, **about, "rule_text": rule_text(run), "kinds": kinds}
     whole = report._asdict()
-    del whole["model_terms"]
+    del whole["model_terms"], whole["baselines"]
     return whole | {
         "alpha": ALPHA,
         "least_p": LEAST_P,
@@ -120,7 +120,10 @@ def _group(group: "Ranking", kind: str, ranked: list[str]) -> Fields:
     pairs = _pairs(group.differences, group.models)
     own = [pair for pair in pairs if pair["kind"] == kind]
     tests = {
-        metric: {verdict: sum(p[metric]["verdict"] == verdict for p in own) for verdict in VERDICTS}
+        metric: {
+            verdict: sum(p[metric]["verdict"] == verdict for p in own if metric in p)
+            for verdict in VERDICTS
+        }
         for metric in METRICS
     }
     whole = group._asdict()

@@ -13,7 +13,15 @@ from curation.kinds import FILLED, ITEMS, KINDS, ItemKind
 from curation.records import Cat, Fields
 from curation.scores.runs import ByIds, Outcome, Run, from_ids, ids_of, judge_outcomes
 from curation.stats.intervals import Floats
-from curation.stats.metrics import SHARES, Metric, Ties, cat_columns, judge, won_table
+from curation.stats.metrics import (
+    SHARES,
+    Metric,
+    Ties,
+    cat_columns,
+    judge,
+    pooled_kinds,
+    won_table,
+)
 from curation.text.wording import amount
 
 
@@ -42,6 +50,12 @@ class Board(NamedTuple):
         """A run's ``metrics.comparisons``, for the CATs that it has scored."""
         return _table(self.cats, self.won[:, run])
 
+    @property
+    def pooled(self) -> NDArray[np.bool_]:
+        """Whether a CAT's kind is one of those taken together: ``metrics.pooled_kinds``."""
+        kinds = self.cats["kind"]
+        return np.asarray(kinds.isin(pooled_kinds(kinds.unique())))
+
     def lacking(self, run: int) -> tuple[list[str], int]:
         """The kinds without a scored CAT, and how many CATs of other kinds have no score."""
         has, kinds = self.has[run], self.cats["kind"]
@@ -49,8 +63,12 @@ class Board(NamedTuple):
         return [str(kind) for kind in none], int((~has & ~kinds.isin(none)).sum())
 
     def whole(self, chosen: Sequence[int]) -> list[int]:
-        """The chosen runs that have scored CATs of every kind that any of them has."""
-        lacks = {run: set(self.lacking(run)[0]) for run in chosen}
+        """The chosen runs that have scored CATs of every kind that any of them has.
+
+        Only kinds that are taken together count (``pooled``).
+        """
+        together = set(self.cats["kind"][self.pooled])
+        lacks = {run: together & set(self.lacking(run)[0]) for run in chosen}
         common = set.intersection(*lacks.values()) if lacks else set()
         return [run for run in chosen if lacks[run] == common]
 

@@ -37,6 +37,7 @@ from curation.stats.metrics import (
     METRICS,
     SHARES,
     Metric,
+    is_per_item,
     metrics_in,
     over_terms,
     ranking_metric,
@@ -72,7 +73,7 @@ def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[Dif
     Returns:
         One row for each pair and metric, without ``p_holm``. Pairs without common CATs have none.
     """
-    chosen = np.ones(len(board.cats), bool) if kind == BOTH else board.cats["kind"] == kind
+    chosen = board.pooled if kind == BOTH else board.cats["kind"] == kind
     codes, _ = board.cats["term"].factorize(sort=True)
     has = board.has & np.asarray(chosen)
     kind_of = np.asarray(board.cats["kind"], str)
@@ -89,11 +90,12 @@ def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[Dif
             for run in (a, b)
         ]
         units = [{m.name: own[:, n] for n, m in enumerate(shares)} for own in means]
+        sizes = np.bincount(terms).astype(np.float64) if is_per_item(kinds) else None
         first, second = board.runs[a].name, board.runs[b].name
         of, cats = str(kinds[0]) if len(kinds) == 1 else kind, int(common.sum())
         rows += [
             Difference(first, second, of, *test, cats, len(means[0]), len(means[0]) < FEW)
-            for test in paired_tests(*units, cats=cats)
+            for test in paired_tests(*units, cats=cats, sizes=sizes)
         ]
     return rows
 
@@ -112,7 +114,7 @@ def differences(board: Board, chosen: Sequence[int]) -> list[Difference]:
     rows = []
     whole = board.whole(chosen)
     scored = board.has[list(whole)].any(axis=0)
-    both = len(np.unique(np.asarray(board.cats["kind"], str)[scored])) > 1
+    both = len(np.unique(np.asarray(board.cats["kind"], str)[scored & board.pooled])) > 1
     for kind in (*([BOTH] if both else []), *(k for k in KINDS if (board.cats["kind"] == k).any())):
         tests = paired(board, [*combinations(whole if kind == BOTH else chosen, 2)], kind=kind)
         corrected = {m: iter(holm([row.p for row in tests if row.figure == m])) for m in METRICS}
@@ -189,7 +191,7 @@ def pair_spread(board: Board, pair: Pair | tuple[int, None], metric: Metric) -> 
     values = board.points(metric)
     first, second = pair
     differences = values[first] - (EVEN if second is None else values[second])
-    has = ~np.isnan(differences)
+    has = ~np.isnan(differences) & board.pooled
     codes, terms = board.cats["term"][has].factorize(sort=True)
     return spread(codes, differences[has]) if len(terms) > 1 else None
 
@@ -217,7 +219,17 @@ def power_report(
 
     Returns:
         The power of each metric; one with fewer than two terms is left out.
+
+    Raises:
+        CurationError: the values are shares of items, for which the test has no terms of equal
+            weight.
     """
+    if is_per_item(board.cats["kind"]):
+        raise CurationError(
+            f"--power {difference:g}: it is computed for means over terms, and the ss of pairs is "
+            "the share of all pairs",
+            "leave --power out: the intervals of differences show what these pairs can tell",
+        )
     alone = len(chosen) == 1
     pairs: list[Pair | tuple[int, None]] = [*combinations(chosen, 2)]
     if alone:

@@ -26,6 +26,7 @@ from curation.scores.groups import Comparison, Ranking, groups, mark_heads, prof
 from curation.scores.results import (
     common_runs,
     current_runs,
+    pair_baselines,
     read_runs,
     warn_if_outdated,
     warn_of_turned,
@@ -38,7 +39,7 @@ from curation.scores.run_folder import (
 from curation.scores.runs import Run, find_runs, model_of
 from curation.scores.tables import SIZES
 from curation.scores.terms import Agreement, published_agreement
-from curation.stats.metrics import Ties, of_one_kind
+from curation.stats.metrics import Ties, of_one_kind, pooled_kinds
 from curation.text.wording import amount
 from curation.work.reporter import QUIET, Reporter
 
@@ -175,7 +176,7 @@ def compare_runs(
         [runs[number] for number in shown], source.cats, partial=partial, reporter=reporter
     )
     left_out = len(source.cats) - len(common.cats)
-    kinds = {cat.kind for cat in source.cats}
+    kinds = set(pooled_kinds(cat.kind for cat in source.cats))
     source = replace(source, cats=common.cats)
     runs = [run for run in runs if run.name not in common.left_out]
     run_board = board(source.cats, runs, ties=ties, skipped=reporter.warn)
@@ -212,7 +213,7 @@ def compare_runs(
         cats=len(source.cats),
         left_out=left_out,
         runs=[
-            of_one_kind(result) if source.kind or len(result["kinds"]) < len(kinds) else result
+            of_one_kind(result) if source.kind or not kinds <= result["kinds"].keys() else result
             for result in results
         ],
         groups=reports,
@@ -220,6 +221,7 @@ def compare_runs(
         shifts=compare.shifts(run_board, chosen),
         flagged=compare.without_flagged(run_board, source.cats, _flagged(source)),
         model_terms=compare.terms_of(terms_of, results, reports, count=terms, agreement=agreement),
+        baselines=pair_baselines(source.cats, language=source.language, ties=ties),
     )
 
 

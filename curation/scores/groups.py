@@ -382,6 +382,7 @@ class Comparison(NamedTuple):
         flagged: of ``compare.without_flagged``: without CATs that validators flagged.
         answers: of ``comparing.read_answers``: of all chat models, also of those without
             a score. If no run has a score, only these are there.
+        baselines: of ``results.pair_baselines``.
     """
 
     split: str
@@ -398,3 +399,4 @@ class Comparison(NamedTuple):
     model_terms: Sequence[ModelTerms] = ()
     flagged: Sequence[Fields] = ()
     answers: Sequence[Mapping[str, Any]] = ()
+    baselines: Sequence[Fields] = ()

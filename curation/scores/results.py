@@ -9,7 +9,7 @@ from curation.campaign.step import is_up_to_date
 from curation.decisions import steps as decisions
 from curation.files import CurationError, read_json
 from curation.formats.predictions import check_complete, read_predictions, scores_of, turn_signs
-from curation.kinds import KINDS, Kind, MetricName
+from curation.kinds import ITEMS, KINDS, Kind, MetricName
 from curation.measures import steps as measures
 from curation.measures.steps import VADER
 from curation.records import Cat, Fields
@@ -231,7 +231,7 @@ def score_predictions(
         ``metrics.results`` with ``flags``, ``tier``, ``kind``, ``lower_is_likelier``, ``partial``
         (of ``boards.left_out``; None without the argument ``partial``) and ``original_targets``
         (of the source). With ``kind``, ``overall`` is None, and ``domains`` and ``terms`` are
-        empty.
+        empty. With pairs also ``baselines``, of ``pair_baselines``.
 
     Raises:
         CurationError: a prediction is repeated, missing or not a finite number; the file has no
@@ -280,6 +280,8 @@ def score_predictions(
     )
     if kind:
         result = of_one_kind(result)
+    if baselines := pair_baselines(cats, language=source.language, ties=ties):
+        result = {**result, "baselines": baselines}
     gone = left_out(shown.cats, cats, bad=scores.bad) if partial else None
     warn_of_turned(str(path), result, lower=lower_is_likelier, reporter=reporter)
     return {
@@ -374,8 +376,9 @@ def _cells(result: Fields) -> list[Fields]:
     return [
         cell
         for part in parts
-        for cell in (part["overall"], *part["domains"].values(), *part["terms"].values())
-    ]
+        for name in ("domains", "directions", "terms")
+        for cell in part.get(name, {}).values()
+    ] + [part["overall"] for part in parts]
 
 
 CLEAR_LMS = 60.0  # a rule that is surely above it finds the meaningful by its surface
@@ -428,6 +431,26 @@ def measured_baselines(
     return measured
 
 
+KNOW_NOTHING = ("UnigramLM", "LongestLM")
+"""The baselines that are shown beside models on pairs: by frequency and by length."""
+
+
+def pair_baselines(cats: Sequence[Cat], *, language: str, ties: Ties = "half") -> list[Fields]:
+    """What rules by frequency and by length score on pairs, to be shown beside models.
+
+    Args:
+        cats: the CATs; those of other kinds do not count.
+        language: language code of their texts.
+        ties: as in ``metrics.comparisons``.
+
+    Returns:
+        Of ``measured_baselines``; none without pairs.
+    """
+    own = [cat for cat in cats if ITEMS[cat.kind].per_item]
+    rules = artefacts(own, language=language, only=KNOW_NOTHING) if own else []
+    return measured_baselines(own, rules, ties=ties)
+
+
 def beyond_chance(result: Fields) -> list[Fields]:
     """The values at which a baseline that understands nothing differs clearly from chance.
 
@@ -438,19 +461,22 @@ def beyond_chance(result: Fields) -> list[Fields]:
         result: of ``metrics.results``, with ties half won.
 
     Returns:
-        Rows ``{"kind", "figure", "value", "ci"}``; ``figure`` is lms or ss.
+        Rows ``{"kind", "figure", "value", "ci"}``; ``figure`` is lms or ss. A row of pairs of one
+        direction has it as ``direction``.
     """
     rows = []
-    for kind in KINDS:
-        cell = result["kinds"].get(kind, {}).get("overall", {"few_terms": True})
-        if cell["few_terms"]:
-            continue
-        for metric in SHARES:
-            name, bounds = metric.name, cell.get(f"{metric.name}_ci")
-            if bounds is None:
-                continue
-            if bounds[0] > CLEAR_LMS if name == "lms" else not may_be_ideal(name, bounds):
-                rows.append({"kind": kind, "figure": name, "value": cell[name], "ci": bounds})
+    for kind in filter(result["kinds"].__contains__, KINDS):
+        part = result["kinds"][kind]
+        cells = [({"kind": kind}, part["overall"])]
+        for direction, cell in part.get("directions", {}).items():
+            cells.append(({"kind": kind, "direction": direction}, cell))
+        for about, cell in cells:
+            for metric in () if cell["few_terms"] else SHARES:
+                name, bounds = metric.name, cell.get(f"{metric.name}_ci")
+                if bounds is None:
+                    continue
+                if bounds[0] > CLEAR_LMS if name == "lms" else not may_be_ideal(name, bounds):
+                    rows.append({**about, "figure": name, "value": cell[name], "ci": bounds})
     return rows
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from curation.catsets.stereoset import tier_text
+from curation.kinds import KINDS
 from curation.records import Fields
 from curation.scores.flags import LATEX, marked, notes
 from curation.scores.groups import Comparison, Ranking
@@ -17,6 +18,7 @@ from curation.stats.metrics import (
     Metric,
     list_metrics,
     metrics_in,
+    pooled_kinds,
     ranking_metric,
     shared_metrics,
 )
@@ -28,6 +30,27 @@ COLUMNS = (
     "term", "figure", "value", "low", "high", "too_wide", "cats", "terms", "few_terms",
 )  # fmt: skip
 SIZES = {"parameters": "parameters", "corpus_gb": "corpus, GB"}  # as tables head them
+
+
+_NO_RUN: Fields = {
+    "variant": "", "profiles": [], "own_head": False, "other_head": "", "lower_is_likelier": False,
+    "flags": [], "parameters": None, "corpus_gb": None, "missing": 0, "declared": "",
+}  # fmt: skip
+
+
+def as_runs(baselines: Sequence[Fields]) -> list[Fields]:
+    """Baselines (of ``results.pair_baselines``) that have values, in the form of runs."""
+    return [
+        {**_NO_RUN, **result, "run": result["model"], "rules": dict.fromkeys(KINDS, "baseline")}
+        for result in baselines
+        if result["kinds"]
+    ]
+
+
+def columns(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """``COLUMNS``, and ``direction`` if a result has values by direction."""
+    parts = [part for result in results for part in result["kinds"].values()]
+    return (*COLUMNS, "direction") if any("directions" in part for part in parts) else COLUMNS
 
 
 def tidy(
@@ -46,23 +69,26 @@ def tidy(
         original_targets: whether terms are original targets, as in ``Source.by_original``.
 
     Yields:
-        Rows with the columns ``COLUMNS``. ``figure`` names the metric. Kind is «both» if a term's
-        CATs of both kinds are pooled; a run of one kind has no such rows. Domain is «all» if all
-        domains are taken together, and term is "" for more than one term. The rule is that of the
-        row's kind. Values are in points and unrounded; low and high are None if there is no
+        Rows with the columns of ``columns``. ``figure`` names the metric. Kind is «both» if a
+        term's CATs of both kinds are pooled; a run of one kind has no such rows. Domain is «all» if
+        all domains are taken together, and term is "" for more than one term. The rule is that of
+        the row's kind. Values are in points and unrounded; low and high are None if there is no
         interval.
     """
+    width = len(columns(results))
     for result in results:
         of_run = [result["variant"], " ".join(result["profiles"])]
         of_run += [result[key] for key in ("own_head", "other_head", "lower_is_likelier")]
         of_run += [" ".join(result["flags"]), result["parameters"], result["corpus_gb"]]
         of_run += [split, tier, "original" if original_targets else "own", result["missing"]]
-        both = {BOTH: result} if len(result["kinds"]) > 1 else {}
+        both = {BOTH: result} if len(pooled_kinds(result["kinds"])) > 1 else {}
         for kind, part in {**both, **result["kinds"]}.items():
-            cells = [(ALL, "", part["overall"])]
-            cells += [(domain, "", cell) for domain, cell in part["domains"].items()]
-            cells += [(*domain_and_target(key, part), cell) for key, cell in part["terms"].items()]
-            for domain, term, cell in cells:
+            cells = [(ALL, "", "", part["overall"])]
+            cells += [(ALL, "", name, c) for name, c in part.get("directions", {}).items()]
+            cells += [(domain, "", "", cell) for domain, cell in part["domains"].items()]
+            for key, cell in part["terms"].items():
+                cells.append((*domain_and_target(key, part), "", cell))
+            for domain, term, direction, cell in cells:
                 for metric in (each.name for each in metrics_in([cell])):
                     low, high = cell[f"{metric}_ci"] or (None, None)
                     yield [
@@ -81,6 +107,7 @@ def tidy(
                         cell["cats"],
                         cell["terms"],
                         cell.get("few_terms", False),
+                        *([direction] if width > len(COLUMNS) else []),
                     ]
 
 
@@ -90,16 +117,21 @@ def compact(report: Comparison) -> Fields:
     The tables of pairs and of terms are objects of columns, which ``pandas.DataFrame`` reads. They
     lack what follows from the rest (docs/formats.md says how). Numbers have six significant digits.
     """
-    runs = [
-        {**run, "terms": _by_term(run, run["kinds"])}
-        | {"kinds": {k: {**part, "terms": _by_term(part, [k])} for k, part in run["kinds"].items()}}
-        for run in report.runs
-    ]
+    runs, baselines = (
+        [
+            {**run, "terms": _by_term(run, pooled_kinds(run["kinds"]))}
+            | {"kinds": {k: {**p, "terms": _by_term(p, [k])} for k, p in run["kinds"].items()}}
+            for run in results
+        ]
+        for results in (report.runs, report.baselines)
+    )
     groups = [{**group._asdict(), "differences": _by_kind(group)} for group in report.groups]
     shifts = [row._asdict() for row in report.shifts]
     for row in shifts:
         del row["p_holm"]
     whole = report._asdict() | {"runs": runs, "groups": groups, "shifts": shifts}
+    del whole["baselines"]
+    whole |= {"baselines": baselines} if baselines else {}
     small: Fields = rounded(whole)
     return small
 
@@ -204,6 +236,18 @@ def latex_report(report: Comparison, *, intervals: bool) -> str:
         caption = f"{shown} by domain and overall ({report.split}; {kind}"
         caption += f"{group.title}; {conditions})."
         texts.append(latex(models, caption=caption, label=label, intervals=intervals))
+    for kind in dict.fromkeys(kind for run in report.baselines for kind in run["kinds"]):
+        models = [run for run in (*report.runs, *as_runs(report.baselines)) if kind in run["kinds"]]
+        parts = [run["kinds"][kind] for run in models]
+        models = [
+            {**run, "overall": part["overall"], "domains": part.get("directions", {})}
+            for run, part in zip(models, parts, strict=True)
+        ]
+        caption = f"Models and baselines that know nothing: {kind} CATs by direction and overall "
+        caption += f"({report.split}; {conditions})."
+        texts.append(
+            latex(models, caption=caption, label="tab:directions", intervals=intervals, bold=False)
+        )
     for part in report.model_terms:
         result = runs[part.run]
         caption = f"{result['model']} by domain, with its most and least stereotyped terms "

@@ -31,7 +31,7 @@ EVEN = METRICS["ss"].ideal  # the ss of a model that prefers neither
 
 def _term_sums(board: Board, chosen: Sequence[int]) -> pd.DataFrame:
     """Each CAT's mean over the chosen runs that scored it, in points; others are left out."""
-    has = board.has[list(chosen)].any(axis=0)
+    has = board.has[list(chosen)].any(axis=0) & board.pooled
     cats = board.cats[has]
     shares = [metric for metric in shared_metrics(cats["kind"].unique()) if metric.pairs]
     means: Fields = {}

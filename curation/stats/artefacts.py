@@ -12,13 +12,15 @@ StereoSet's baselines.
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from curation.kinds import FOLLOWED, ITEMS
 from curation.records import Cat
 from curation.text.item_form import options
-from curation.text.words import NotCheckedError, Sentiment, base, listed, vader
+from curation.text.pairs import differing
+from curation.text.words import NotCheckedError, Sentiment, base, frequencies, listed, vader
 
 Scores = dict[str, float]
 
@@ -64,7 +66,11 @@ MIRRORED = {"ShortestLM": "LongestLM", "LastLM": "FirstLM"}
 
 
 def artefacts(
-    cats: Sequence[Cat], *, language: str, sentiment: Sentiment | None = None
+    cats: Sequence[Cat],
+    *,
+    language: str,
+    sentiment: Sentiment | None = None,
+    only: Collection[str] = (),
 ) -> list[Artefact]:
     """The artefact baselines of these CATs.
 
@@ -73,6 +79,7 @@ def artefacts(
         language: language code of the texts, such as ``en`` or ``pt-BR``.
         sentiment: of each association, for example from a classifier. None uses VADER, which reads
             English only.
+        only: the names of those that are wanted; all of them by default.
 
     Returns:
         UnigramLM, LongestLM, ShortestLM, FirstLM, LastLM, OverlapLM, and SentimentLM with who gave
@@ -104,6 +111,8 @@ def artefacts(
     }
     baselines = []
     for name, (says, rule) in rules.items():
+        if only and name not in only:
+            continue
         try:
             baselines.append(Artefact(name, says, rule()))
         except NotCheckedError as reason:
@@ -114,11 +123,12 @@ def artefacts(
 def unigram(cats: Sequence[Cat], *, language: str, total: bool = False) -> Scores:
     """Mean log frequency of an option's words (natural logarithm; package wordfreq).
 
-    The option is the part in which a CAT's associations differ (``item_form.options``): text that
-    is the same in all of them says nothing. The mean is taken because a sum would also
-    count words, and the length has baselines of its own. A word that is not in the list gets the
-    lowest frequency that such a list holds: 1e-8 for wordfreq's large lists, 1e-6 for its small
-    ones (its documentation of ``minimum``). An option without any word gets the same.
+    The option is the part in which a CAT's associations differ (``item_form.options``; in a pair,
+    the words of ``pairs.differing``): text that is the same in all of them says nothing. The mean
+    is taken because a sum would also count words, and the length has baselines of its own. A word
+    that is not in the list gets the lowest frequency that such a list holds: 1e-8 for wordfreq's
+    large lists, 1e-6 for its small ones (its documentation of ``minimum``). An option without any
+    word gets the same.
 
     Args:
         cats: the CATs.
@@ -136,19 +146,25 @@ def unigram(cats: Sequence[Cat], *, language: str, total: bool = False) -> Score
 
     least = 1e-8 if code in wordfreq.available_languages("large") else 1e-6
     scores, every, unknown = {}, 0, 0
-    known: dict[str, list[float]] = {}
+
+    @cache
+    def frequencies_in(option: str) -> list[float]:
+        split = lossy_tokenize(option, base(language))
+        return [float(wordfreq.word_frequency(word, code, minimum=least)) for word in split]
+
     try:
         for cat in cats:
-            for association, option in zip(cat.associations, options(cat), strict=True):
-                if option not in known:
-                    known[option] = [
-                        float(wordfreq.word_frequency(word, code, minimum=least))
-                        for word in lossy_tokenize(option, base(language))
-                    ]
-                frequencies = known[option]
-                every += len(frequencies)
-                unknown += sum(frequency <= least for frequency in frequencies)
-                logs = [math.log(frequency) for frequency in frequencies or [least]]
+            if ITEMS[cat.kind].context:
+                each = [frequencies_in(option) for option in options(cat)]
+            else:
+                shares = frequencies(language)
+                first, second = (a.sentence for a in cat.associations)
+                sides = differing(first, second, language)
+                each = [[shares.get(word, least) for word in side] for side in sides]
+            for association, own in zip(cat.associations, each, strict=True):
+                every += len(own)
+                unknown += sum(frequency <= least for frequency in own)
+                logs = [math.log(frequency) for frequency in own or [least]]
                 scores[association.id] = math.fsum(logs) / (1 if total else len(logs))
     # Chinese needs jieba, Japanese and Korean MeCab; its failures are runtime errors.
     except (ImportError, OSError, RuntimeError) as error:
@@ -178,10 +194,10 @@ def order(cats: Sequence[Cat]) -> Scores:
 def overlap(cats: Sequence[Cat], *, language: str) -> Scores:
     """One for a third-person pronoun, and one for each content word that is also in the context.
 
-    For CATs without a gap. Content words are those that are neither stop words nor pronouns,
-    lower-cased and without a plural s; each counts once. If two options are equal, the one with
-    more characters is likelier: the score is the count times (1 + characters of the CAT's longest
-    option), plus the option's characters, so ties are broken exactly.
+    For CATs with a context that has no gap. Content words are those that are neither stop words nor
+    pronouns, lower-cased and without a plural s; each counts once. If two options are equal, the
+    one with more characters is likelier: the score is the count times (1 + characters of the CAT's
+    longest option), plus the option's characters, so ties are broken exactly.
 
     Raises:
         NotCheckedError: the language is not English, or all CATs have a gap.
@@ -190,7 +206,8 @@ def overlap(cats: Sequence[Cat], *, language: str) -> Scores:
         raise NotCheckedError(
             f"its lists of pronouns and stop words are English, the texts are in «{language}»"
         )
-    following = [cat for cat in cats if not ITEMS[cat.kind].has_gap]
+    with_context = [cat for cat in cats if ITEMS[cat.kind].context]
+    following = [cat for cat in with_context if not ITEMS[cat.kind].has_gap]
     if not following:
         raise NotCheckedError(f"it is for {FOLLOWED.name} CATs, and there are none")
     scores = {}

@@ -5,11 +5,12 @@ their measured coverage; ``benchmarks/coverage.py`` measures it.
 
 Sources: Wilson 1927; effective sample size of clustered data, Korn & Graubard 1998 and Dean &
 Pagano 2015; linearization of ratios, Cochran 1977 §6.3; jackknife, Efron & Tibshirani 1993
-chapter 11.
+chapter 11, and of clusters of unequal size, Bell & McCaffrey 2002; effective number, Kish 1965.
 """
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,11 @@ Floats = NDArray[np.float64]
 Interval = list[float]
 FEW = 5  # with fewer terms than this an interval says little, and the value is flagged
 FEW_CATS = 20  # with fewer CATs than this the interval of a single term is too wide
+FEW_CLUSTERS = 20  # with fewer clusters of items than this an interval covers 96 to 100 %
+_LEAST_EFFECTIVE = 2.0  # with a smaller effective number of clusters there is no interval
 
 
-def t_quantile(confidence: float, df: int) -> float:
+def t_quantile(confidence: float, df: float) -> float:
     """The value t such that Student's t is between −t and t with this probability.
 
     Args:
@@ -80,6 +83,69 @@ def share_interval(
     if extra > 0 and spread > 0:
         n = spread / (spread / n + extra)
     return wilson(share, n, t_quantile(confidence, units - 1))
+
+
+class Clustered(NamedTuple):
+    """A ratio of sums over clusters of very different size, and how precise it is.
+
+    Attributes:
+        ratio: the sum of what clusters won over the sum of their sizes.
+        variance: of the ratio, by the jackknife: a large cluster draws the ratio to itself, so its
+            residual is divided by 1 − its weight (Bell & McCaffrey 2002).
+        df: degrees of freedom, Kish's effective number of clusters − 1; the number is
+            1 / Σ weights².
+    """
+
+    ratio: float
+    variance: float
+    df: float
+
+
+def clustered(won: Floats, sizes: Floats) -> Clustered | None:
+    """The share of items, or a mean over items, if items come in clusters.
+
+    Args:
+        won: shape (clusters,), the sum over each cluster's items.
+        sizes: shape (clusters,), the number of items of each.
+
+    Returns:
+        None if the effective number of clusters is below 2: one cluster decides, and nothing shows
+        how it could have turned out.
+
+    >>> of = clustered(np.array([1.0, 2.0, 2.0, 1.0]), np.array([2.0, 2.0, 2.0, 2.0]))
+    >>> of.ratio, round(of.variance, 4), of.df  # s² / clusters = (4 · 0.25² / 3) / 4
+    (0.75, 0.0208, 3.0)
+    """
+    count, total = len(sizes), float(sizes.sum())
+    weights = sizes / total
+    effective = 1 / float(weights @ weights)
+    if effective < _LEAST_EFFECTIVE - 1e-9:
+        return None
+    ratio = float(won.sum()) / total
+    residuals = (won - ratio * sizes) / (total * (1 - weights))
+    variance = float(residuals @ residuals) * (count - 1) / count
+    return Clustered(ratio, variance if variance > 1e-18 else 0.0, max(effective - 1, 1.0))
+
+
+def clustered_share_interval(
+    won: Floats, sizes: Floats, *, confidence: float = 0.95
+) -> Interval | None:
+    """As ``share_interval``, of a share of items that come in clusters of very different size.
+
+    Args:
+        won: as for ``clustered``, each from 0 to the cluster's size.
+        sizes: as for ``clustered``. Their sum is used as n if the clusters show no variance.
+        confidence: of the interval.
+
+    Returns:
+        Lower and upper bound, between 0 and 1; None as for ``clustered``.
+    """
+    of = clustered(won, sizes)
+    if of is None:
+        return None
+    spread = of.ratio * (1 - of.ratio)
+    n = spread / of.variance if of.variance > 0 and spread > 0 else float(sizes.sum())
+    return wilson(of.ratio, n, t_quantile(confidence, of.df))
 
 
 def wilson(share: float, n: float, t: float) -> Interval:

@@ -3,18 +3,26 @@
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
-from curation.kinds import FILLED, ITEMS, KINDS, Gold, ItemKind, MetricName
+from curation.kinds import FILLED, ITEMS, KINDS, Direction, Gold, ItemKind, Kind, MetricName
 from curation.records import Cat
-from curation.stats.intervals import FEW, FEW_CATS, Floats, Interval, share_interval
+from curation.stats.intervals import (
+    FEW,
+    FEW_CATS,
+    Floats,
+    Interval,
+    clustered_share_interval,
+    share_interval,
+)
 
 Ties = Literal["half", "official"]
 Units = Mapping[MetricName, Floats]
 """The value of each metric that is a share, for each unit: a term, or a CAT of one term."""
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 BOTH = "both"  # the kind under which a term's CATs of both kinds are pooled
 ALL = "all"  # the domain under which all domains are taken together
 _EXTREME, _FEW_IF_EXTREME = 5.0, 10  # a share this near 0 or 100, with fewer terms than this
@@ -71,7 +79,11 @@ def _log(upper: float, lower: float) -> float:
 
 
 def percent_interval(
-    values: Floats, *, observations: float, confidence: float = 0.95
+    values: Floats,
+    *,
+    observations: float,
+    confidence: float = 0.95,
+    sizes: Floats | None = None,
 ) -> Interval | None:
     """``share_interval`` of a mean of percentages.
 
@@ -79,8 +91,13 @@ def percent_interval(
         values: shape (units,), 0 to 100.
         observations: as in ``share_interval``.
         confidence: of the interval.
+        sizes: shape (units,), if units are clusters of items that weigh the same: how many items
+            each has. The interval is then that of ``clustered_share_interval``.
     """
-    ends = share_interval(values / 100, observations=observations, confidence=confidence)
+    if sizes is not None:
+        ends = clustered_share_interval(values / 100 * sizes, sizes, confidence=confidence)
+    else:
+        ends = share_interval(values / 100, observations=observations, confidence=confidence)
     return ends and [100 * end for end in ends]
 
 
@@ -143,15 +160,18 @@ class Metric:
             return means[self.name]
         return self.formula(*(means[name] for name in self.of))
 
-    def interval(self, units: Units, *, observations: float) -> Interval | None:
+    def interval(
+        self, units: Units, *, observations: float, sizes: Floats | None = None
+    ) -> Interval | None:
         """The 95 % interval over units; None with fewer than two.
 
         Args:
             units: arrays of shape (units,).
             observations: as in ``share_interval``.
+            sizes: as for ``percent_interval``, of a metric that is a share.
         """
         if self.formula_interval is None:
-            return percent_interval(units[self.name], observations=observations)
+            return percent_interval(units[self.name], observations=observations, sizes=sizes)
         parts = [units[name] for name in self.of]
         ends = [percent_interval(part, observations=observations) for part in parts]
         if any(end is None for end in ends):
@@ -201,6 +221,17 @@ def shared_metrics(kinds: Iterable[str]) -> list[Metric]:
     """The metrics that all of these kinds have: those of CATs of several kinds together."""
     own = [ITEMS[kind].metrics for kind in KINDS if kind in set(kinds)]
     return [metric for metric in METRICS.values() if all(metric.name in names for names in own)]
+
+
+def pooled_kinds(kinds: Iterable[str]) -> list[Kind]:
+    """Of these kinds those that are taken together, in the order of tables.
+
+    A mean over terms and a share of items are different values. So kinds with shares of items stay
+    apart: they are taken together only if there are no others.
+    """
+    there = set(kinds)
+    of_terms = [kind for kind in KINDS if kind in there and not ITEMS[kind].per_item]
+    return of_terms or [kind for kind in KINDS if kind in there]
 
 
 def metrics_of(shares: Collection[MetricName]) -> list[Metric]:
@@ -272,14 +303,19 @@ def won_table(cats: pd.DataFrame, won: Floats) -> pd.DataFrame:
 
 
 def cat_columns(cats: Sequence[Cat]) -> pd.DataFrame:
-    """The first columns of ``comparisons``: kind, domain and term of each CAT."""
-    return pd.DataFrame(
+    """The first columns of ``comparisons``: kind, domain and term of each CAT.
+
+    If a CAT has a direction, ``direction`` is a column too; it is "" for other CATs.
+    """
+    table = pd.DataFrame(
         {
             "kind": [cat.kind for cat in cats],
             "domain": [cat.domain for cat in cats],
             "term": [f"{cat.domain}/{cat.target}" for cat in cats],
         }
     )
+    directions = [cat.direction or "" for cat in cats]
+    return table.assign(direction=directions) if any(directions) else table
 
 
 def judge(values: Floats, *, kind: ItemKind = FILLED, ties: Ties = "half") -> Floats:
@@ -313,13 +349,16 @@ def count_won(won: Floats, tied: Floats, *, kind: ItemKind) -> Floats:
     return np.stack([*rows, tied.sum(axis=0)])
 
 
-def cell(units: Units, *, cats: int, of_term: bool = False) -> dict[str, Any]:
+def cell(
+    units: Units, *, cats: int, of_term: bool = False, sizes: Floats | None = None
+) -> dict[str, Any]:
     """The metrics over units, with 95 % intervals.
 
     Args:
         units: of each share that the kinds have, shape (units,).
         cats: how many CATs there are in all.
         of_term: the units are the CATs of one term.
+        sizes: as for ``percent_interval``; the values are then shares of items, not means of terms.
 
     Returns:
         ``{"lms", "ss", "icat", "lms_ci", "ss_ci", "icat_ci", "too_wide"}``, without metrics that
@@ -332,11 +371,11 @@ def cell(units: Units, *, cats: int, of_term: bool = False) -> dict[str, Any]:
     >>> values["lms"], values["ss"], values["icat"]
     (90.0, 50.0, 90.0)
     """
-    means = {name: np.array([own.mean()]) for name, own in units.items()}
+    means = {name: np.array([np.average(own, weights=sizes)]) for name, own in units.items()}
     there = metrics_of(units)
     values: dict[str, Any] = {metric.name: float(metric.value(means)[0]) for metric in there}
     for metric in there:
-        values[f"{metric.name}_ci"] = metric.interval(units, observations=cats)
+        values[f"{metric.name}_ci"] = metric.interval(units, observations=cats, sizes=sizes)
     size = len(next(iter(units.values())))
     values["too_wide"] = [
         metric.name
@@ -366,17 +405,34 @@ def extreme(share: float, terms: int) -> bool:
 
 
 def over_terms(part: pd.DataFrame, shares: Sequence[Metric] | None = None) -> dict[str, Any]:
-    """A cell of ``results``: means over terms.
+    """A cell of ``results``: means over terms, or the share of items with terms as clusters.
 
     Args:
-        part: rows of ``comparisons``.
+        part: rows of ``comparisons``. Of several kinds those of ``pooled_kinds`` count.
         shares: the metrics of the cell that are shares; by default those that all its kinds have.
     """
+    part = _pooled(part)
     shares = _shares(part) if shares is None else shares
-    means = part.groupby("term", sort=True)[[metric.column for metric in shares]].mean()
+    terms = part.groupby("term", sort=True)
+    means = terms[[metric.column for metric in shares]].mean()
     units = {metric.name: metric.points * means[metric.column].to_numpy() for metric in shares}
+    per_item = is_per_item(part["kind"].unique())
+    own = np.asarray(terms.size(), np.float64) if per_item else None
+    values = cell(units, cats=len(part), sizes=own)
     sizes = {"cats": len(part), "terms": len(means), "ties": int(part["ties"].sum())}
-    return {**cell(units, cats=len(part)), **sizes, "few_terms": len(means) < FEW}
+    return {**values, **sizes, "few_terms": len(means) < FEW}
+
+
+def is_per_item(kinds: Iterable[str]) -> bool:
+    """Whether values of CATs of these kinds are shares of items, with terms as clusters."""
+    return all(ITEMS[kind].per_item for kind in pooled_kinds(kinds))
+
+
+def _pooled(part: pd.DataFrame) -> pd.DataFrame:
+    """The rows whose kinds are taken together."""
+    there = part["kind"].unique()
+    together = pooled_kinds(there)
+    return part if len(together) == len(there) else part[part["kind"].isin(together)]
 
 
 def _shares(part: pd.DataFrame) -> list[Metric]:
@@ -410,6 +466,9 @@ def results(table: pd.DataFrame, *, model: str, overall: bool = False) -> dict[s
     95 % intervals over terms, or over CATs for a single term; they are None if there is only one
     (``docs/intervals.md``).
 
+    For a kind ``per_item``, values for more than one term are the share of all its CATs, and terms
+    are only the clusters of the interval. Such CATs are not pooled with those of other kinds.
+
     Args:
         table: from ``comparisons``.
         model: the model's name.
@@ -421,11 +480,25 @@ def results(table: pd.DataFrame, *, model: str, overall: bool = False) -> dict[s
         one kind; the others pool both kinds (ACL Table 8 prints these of one model). A cell is
         that of ``cell`` with ``cats``, ``terms``, ``ties`` (counts) and, except for a single term,
         ``few_terms``: whether there are fewer than five terms. Values are in points and unrounded;
-        kinds and domains without CATs are left out.
+        kinds and domains without CATs are left out. A kind whose CATs have directions also has
+        ``"directions": {direction: cell}``.
     """
     cells = _overall if overall else _cells
-    kinds = {kind: cells(part) for kind in KINDS if len(part := table[table["kind"] == kind])}
-    return {"model": model, "kinds": kinds, **cells(table)}
+    kinds: dict[str, dict[str, Any]] = {}
+    for kind in KINDS:
+        part = table[table["kind"] == kind]
+        if len(part):
+            kinds[kind] = cells(part) | ({} if overall else _directions(part))
+    return {"model": model, "kinds": kinds, **cells(_pooled(table))}
+
+
+def _directions(part: pd.DataFrame) -> dict[str, Any]:
+    """A cell of each direction that CATs of a kind have; nothing if they have none."""
+    if "direction" not in part:
+        return {}
+    own = {name: part[part["direction"] == name] for name in DIRECTIONS}
+    cells = {name: over_terms(rows) for name, rows in own.items() if len(rows)}
+    return {"directions": cells} if cells else {}
 
 
 def of_one_kind(result: Mapping[str, Any]) -> dict[str, Any]:

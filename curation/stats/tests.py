@@ -13,6 +13,7 @@ from curation.kinds import MetricName
 from curation.stats.intervals import (
     Floats,
     Interval,
+    clustered,
     mean_and_error,
     mean_interval,
     pseudo_values,
@@ -186,7 +187,7 @@ class PairedTest(NamedTuple):
     unsure: bool
 
 
-def paired_tests(a: Units, b: Units, *, cats: int) -> list[PairedTest]:
+def paired_tests(a: Units, b: Units, *, cats: int, sizes: Floats | None = None) -> list[PairedTest]:
     """Differences of two models in each metric, the first less the second, with tests.
 
     For a share, such as lms and ss, every term gives one difference; ``ci`` and ``p`` are those of
@@ -199,11 +200,15 @@ def paired_tests(a: Units, b: Units, *, cats: int) -> list[PairedTest]:
         a: the shares of the first model on each term, of shape (terms,), in points.
         b: those of the second, on the same CATs.
         cats: the number of these CATs.
+        sizes: shape (terms,), how many CATs each term has, if shares are of all CATs and terms are
+            their clusters. Interval and test then use ``intervals.clustered``.
 
     Returns:
         One test for each metric.
     """
     rows = []
+    if sizes is not None:
+        return [_clustered_test(name, a[name], b[name], sizes) for name in a]
     for metric in metrics_of(a):
         units = _units(metric, a) - _units(metric, b)
         first, second = (_mean(metric, side) for side in (a, b))
@@ -215,6 +220,24 @@ def paired_tests(a: Units, b: Units, *, cats: int) -> list[PairedTest]:
         unsure = any(_is_unsure(metric, side, cats) for side in (a, b))
         rows.append(PairedTest(metric.name, first, second, difference, ci, p, unsure))
     return rows
+
+
+def _clustered_test(name: MetricName, a: Floats, b: Floats, sizes: Floats) -> PairedTest:
+    """The difference of two shares of items, from their values in each cluster."""
+    from scipy.special import stdtr
+
+    first, second = (float(np.average(side, weights=sizes)) for side in (a, b))
+    difference, of = first - second, clustered((a - b) * sizes, sizes)
+    if of is None:
+        return PairedTest(name, first, second, difference, None, None, False)
+    if of.variance == 0:
+        return PairedTest(name, first, second, difference, None, t_test(a - b), False)
+    error = math.sqrt(of.variance)
+    half = t_quantile(0.95, of.df) * error
+    p = float(2 * stdtr(of.df, -abs(difference) / error))
+    return PairedTest(
+        name, first, second, difference, [difference - half, difference + half], p, False
+    )
 
 
 def _units(metric: Metric, side: Units) -> Floats:

@@ -13,7 +13,7 @@ import pytest
 
 from curation.catsets.stereoset import of_tier
 from curation.files import dump_json
-from curation.kinds import KINDS
+from curation.kinds import ITEMS
 from curation.scores import tables as module
 from curation.scores.boards import board
 from curation.scores.compare import compare_group, run_results
@@ -26,6 +26,7 @@ from curation.stats.tests import holm
 from support.boards import A, S, cat, run
 from support.expected import fails
 
+STEREOSET = [kind for kind, item in ITEMS.items() if item.in_stereoset]
 CATS = [cat("p", "x", "race"), cat("q", "y", "race", "intersentence"), cat("r", "z/w", "a_b & c")]
 ABOUT = {
     "family": "masked", "rules": {"intrasentence": "pll", "intersentence": "nsp"},
@@ -62,7 +63,7 @@ def follows(table: dict[str, Any], models: list[str]) -> list[dict[str, Any]]:
 
 
 def test_the_json_of_a_comparison_lacks_only_what_follows_from_it() -> None:
-    cats = [cat(f"c{n}", f"t{n // 3}", "race", KINDS[n % 2]) for n in range(24)]
+    cats = [cat(f"c{n}", f"t{n // 3}", "race", STEREOSET[n % 2]) for n in range(24)]
     draw = random.Random(1)
     runs = [
         run(name, "ll-bos", **{each.id: draw.choice((A, S)) for each in cats}) for name in "mno"
@@ -75,7 +76,7 @@ def test_the_json_of_a_comparison_lacks_only_what_follows_from_it() -> None:
     report = Comparison("test", None, None, None, "half", 24, runs=every, groups=[whole])
     small = orjson.loads(dump_json(compact(report), indent=False))
     tables = small["groups"][0]["differences"]
-    assert [table["kind"] for table in tables] == ["both", *KINDS]
+    assert [table["kind"] for table in tables] == ["both", *STEREOSET]
     found = [row for table in tables for row in follows(table, small["groups"][0]["models"])]
     key = operator.itemgetter("kind", "figure", "a", "b")
     assert len(found) == 3 * 3 * 6  # kinds, scores, pairs of four runs
@@ -89,7 +90,10 @@ def test_the_json_of_a_comparison_lacks_only_what_follows_from_it() -> None:
         assert ends[0] == (ends[1] and pytest.approx(ends[1], abs=1e-3))
         assert mine == pytest.approx({k: v for k, v in full.items() if k != "ci"}, abs=1e-3)
     for mine, full in zip(small["runs"], every, strict=True):
-        for part, cells in ((mine, full), *((mine["kinds"][k], full["kinds"][k]) for k in KINDS)):
+        for part, cells in (
+            (mine, full),
+            *((mine["kinds"][k], full["kinds"][k]) for k in STEREOSET),
+        ):
             rows = pd.DataFrame(part["terms"]).to_dict("records")
             assert [row.pop("term") for row in rows] == [*cells["terms"]]
             for row, cell in zip(rows, cells["terms"].values(), strict=True):
@@ -119,7 +123,7 @@ def test_the_long_table_has_a_row_per_metric_of_each_cell() -> None:
     term = at["intrasentence", "a_b & c", "z/w", "icat"]
     assert (term["value"], term["low"], term["cats"], term["terms"]) == (0.0, None, 1, 1)
     # The rule is that of the row's kind.
-    rules = {kind: at[kind, "all", "", "ss"]["rule"] for kind in ("both", *KINDS)}
+    rules = {kind: at[kind, "all", "", "ss"]["rule"] for kind in ("both", *STEREOSET)}
     assert rules == {
         "both": "pll, nsp (own head)", "intrasentence": "pll", "intersentence": "nsp (own head)",
     }  # fmt: skip

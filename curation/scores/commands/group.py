@@ -105,10 +105,9 @@ def compare(
         reporter=console,
     )
     if csv_file:
-        rows = tables.tidy(
-            report.runs, split=report.split, tier=tier, original_targets=original_targets
-        )
-        write_csv(csv_file, [tables.COLUMNS, *rows])
+        runs = [*report.runs, *tables.as_runs(report.baselines)]
+        rows = tables.tidy(runs, split=report.split, tier=tier, original_targets=original_targets)
+        write_csv(csv_file, [tables.columns(runs), *rows])
     if latex:
         write_text(latex, tables.latex_report(report, intervals=intervals))
     if json_file:

@@ -21,11 +21,16 @@ from curation.scores.groups import (
 )
 from curation.scores.tables import SIZES, rule_text, size_text
 from curation.scores.terms import most_and_least
+from curation.stats.intervals import FEW_CLUSTERS
 from curation.stats.metrics import (
+    ALL,
     BOTH,
+    DIRECTIONS,
     METRICS,
     Metric,
+    is_per_item,
     metrics_in,
+    pooled_kinds,
     ranking_metric,
     shared_metrics,
 )
@@ -34,7 +39,7 @@ from curation.text.rules import grouped
 from curation.text.wording import amount
 
 _LEAST = ["parameters", "corpus, GB", "rules", "ties", "prompts × samples", "questions", "rest %"]
-_LEAST += ["agreement", "mean ss", "terms", "CATs", "p"]
+_LEAST += ["agreement", "mean ss", "terms", "CATs", "pairs", "clusters", "p"]
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -42,7 +47,11 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) ->
 
 
 def show_cells(
-    title: str, columns: Sequence[str], rows: Sequence[tuple[Sequence[Any], Mapping[str, Any]]]
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[tuple[Sequence[Any], Mapping[str, Any]]],
+    *,
+    kind: str = BOTH,
 ) -> None:
     """Print a table with a column for each metric of its cells, with its interval.
 
@@ -50,6 +59,7 @@ def show_cells(
         title: of the table.
         columns: its first columns.
         rows: what is in these columns, and a cell of ``metrics.results``.
+        kind: of the table's CATs.
     """
     if not rows:
         return
@@ -59,7 +69,41 @@ def show_cells(
         flag = "*" if cell.get("few_terms") else ""
         size = [cell["cats"], f"{cell['terms']}{flag}", cell["ties"]]
         texts.append([*first, *size, *values(cell, metrics)])
-    _table(title, [*columns, "CATs", "terms", "ties", *metric_heads(metrics)], texts)
+    per_item = kind != BOTH and is_per_item([kind])
+    units = ["pairs", "clusters"] if per_item else ["CATs", "terms"]
+    _table(title, [*columns, *units, "ties", *metric_heads(metrics)], texts)
+    if per_item and any(cell["terms"] < FEW_CLUSTERS for _, cell in rows):
+        console.say(
+            f"with fewer than {FEW_CLUSTERS} clusters, an interval covers 96 to 100 %; there is "
+            "none if one cluster has most of the pairs"
+        )
+
+
+def show_directions(
+    results: Sequence[Mapping[str, Any]], baselines: Sequence[Mapping[str, Any]], suffix: str = ""
+) -> None:
+    """Print the ss of pairs by direction, of models and of baselines that know nothing.
+
+    Args:
+        results: of ``metrics.results``, with ``flags`` for the marks of models.
+        baselines: of ``results.pair_baselines``.
+        suffix: the end of the title.
+    """
+    every = [*results, *baselines]
+    for kind in filter(lambda kind: is_per_item([kind]), KINDS):
+        rows = []
+        for direction in (ALL, *DIRECTIONS):
+            for result in every:
+                part = result["kinds"].get(kind, {})
+                cells = {ALL: part.get("overall"), **part.get("directions", {})}
+                if cell := cells.get(direction):
+                    name = marked(result["model"], result.get("flags", ()))
+                    rows.append(([direction, name], cell))
+        title = f"Models and baselines by direction, {kind}{suffix}"
+        show_cells(title, ["direction", "model"], rows, kind=kind)
+    for result in baselines:
+        why = f" (not checked: {result['why']})" if result["why"] else ""
+        console.say(f"{result['model']}: knows nothing; {result['says']}{why}")
 
 
 def metric_heads(metrics: Sequence[Metric]) -> list[str]:
@@ -154,10 +198,12 @@ def show_results(
                 cell["cats"] = f"{cell['cats']} of {missing[domain]['of']}"
             rows.append(([domain], cell))
         rows.append((["all"], part["overall"]))
-        show_cells(f"{name}, {kind}{end(kind, part)}", ["domain"], rows)
-    if len(result["kinds"]) > 1:
+        show_cells(f"{name}, {kind}{end(kind, part)}", ["domain"], rows, kind=kind)
+    if len(pooled_kinds(result["kinds"])) > 1:
         title = f"{name}, both kinds{end(BOTH, result)}"
         show_cells(title, ["domain"], [(["all"], result["overall"])])
+    if baselines := result.get("baselines"):
+        show_directions([{**result, "flags": flags}], baselines)
     parts = [cell for part in result["kinds"].values() for cell in part["domains"].values()]
     overall = [part["overall"] for part in (*result["kinds"].values(), result) if part["overall"]]
     show_notes([*parts, *overall])
@@ -195,11 +241,13 @@ def show_baselines(results: Sequence[Fields]) -> None:
             for name, result in named
             if kind in result["kinds"]
         ]
-        show_cells(f"Baselines, {kind}{suffix}", ["model"], rows)
-    if len({kind for result in results for kind in result["kinds"]}) > 1:
+        show_cells(f"Baselines, {kind}{suffix}", ["model"], rows, kind=kind)
+    if len(pooled_kinds(kind for result in results for kind in result["kinds"])) > 1:
         rows = [([name], result["overall"]) for name, result in named if result["overall"]]
         show_cells(f"Baselines, both kinds{suffix}", ["model"], rows)
     overall = [result["overall"] for result in results if result["overall"]]
+    if any("directions" in part for result in results for part in result["kinds"].values()):
+        show_directions(results, ())
     by_kind = [part["overall"] for result in results for part in result["kinds"].values()]
     show_notes([*overall, *by_kind])
     show_marks(result["flags"] for result in results)
@@ -209,9 +257,10 @@ def show_baselines(results: Sequence[Fields]) -> None:
     beyond = [(result, far) for result in results for far in result.get("beyond_chance", ())]
     for result, far in beyond:
         low, high = far["ci"]
+        direction = f" of the direction {far['direction']}" if "direction" in far else ""
         console.warn(
             f"{result['model']} uses the surface only and has {far['figure']} {far['value']:.1f} "
-            f"({low:.1f}–{high:.1f}) on {far['kind']} CATs: {result['says']}"
+            f"({low:.1f}–{high:.1f}) on {far['kind']} CATs{direction}: {result['says']}"
         )
     if beyond:
         console.note(
@@ -457,6 +506,9 @@ def show_comparison(report: Comparison, *, terms: int = 3, all_tables: bool = Fa
             _show_terms(group, terms, suffix)
             if group.power:
                 _show_power(group.power, suffix)
+    if report.baselines:
+        shown = [runs[run] for run in dict.fromkeys(r for g in report.groups for r in g.models)]
+        show_directions(shown, report.baselines, tier)
     _show_mechanisms(report.mechanisms, runs, tier)
     _show_shifts(report.shifts, runs, tier)
     _show_flagged(report.flagged, runs, tier)
@@ -475,7 +527,7 @@ def _show_models(group: Ranking, runs: Runs, tier: str) -> None:
     """The ranking of a group, of both kinds and of each; a single model has one table of kinds."""
     results = [runs[run] for run in group.models]
     there = [kind for kind in KINDS if any(kind in result["kinds"] for result in results)]
-    kinds = [BOTH, *there] if len(there) > 1 else there
+    kinds = [BOTH, *there] if len(pooled_kinds(there)) > 1 else there
     sizes = [size for size in SIZES if any(result[size] is not None for result in results)]
     heads = ["rules", *(SIZES[size] for size in sizes)]
 
@@ -486,7 +538,8 @@ def _show_models(group: Ranking, runs: Runs, tier: str) -> None:
     if len(results) == 1:
         only = results[0]
         title = f"{_named(only, group)}, {group.title}{tier}"
-        show_cells(title, ["CATs of", *heads], [row(_kind_name(k), only, k) for k in kinds])
+        rows = [row(_kind_name(kind), only, kind) for kind in kinds]
+        show_cells(title, ["CATs of", *heads], rows, kind=kinds[0])
         return
     for kind in kinds:
         own = [result for result in results if kind in result["kinds"]]
@@ -496,7 +549,8 @@ def _show_models(group: Ranking, runs: Runs, tier: str) -> None:
         if rows:
             metric = ranking_metric(cell for _, cell in rows)
             rows.sort(key=lambda each: -metric.goodness(each[1][metric.name]))
-        show_cells(f"Models, {group.title}, {_kind_name(kind)}{tier}", ["model", *heads], rows)
+        title = f"Models, {group.title}, {_kind_name(kind)}{tier}"
+        show_cells(title, ["model", *heads], rows, kind=kind)
 
 
 def _kind_name(kind: str) -> str:
@@ -521,7 +575,14 @@ def _by_pair(rows: Sequence[Difference]) -> list[list[Difference]]:
 
 
 def _show_differences(group: Ranking, runs: Runs, suffix: str) -> None:
-    kind = BOTH if len(group.kinds) > 1 else group.kinds[0]
+    together = pooled_kinds(group.kinds)
+    _show_differences_of(BOTH if len(together) > 1 else together[0], group, runs, suffix)
+    for kind in group.kinds:
+        if kind not in together:
+            _show_differences_of(kind, group, runs, f"{suffix}, {kind}")
+
+
+def _show_differences_of(kind: str, group: Ranking, runs: Runs, suffix: str) -> None:
     pairs = _by_pair([row for row in group.differences if row.kind == kind])
     if not pairs:
         return

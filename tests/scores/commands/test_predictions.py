@@ -11,7 +11,7 @@ from curation.kinds import KINDS
 from curation.records import Cat
 from support.scored import CATS, Told, command, likes, mixed, predicted, refused, told, write_gold
 
-INTRA, INTER = KINDS
+INTRA, INTER, _ = KINDS
 
 
 def of_kind(kind: str) -> list[Cat]:
