@@ -1,0 +1,75 @@
+"""Models and baselines side by side on pairs: tables, CSV, LaTeX and JSON."""
+
+from pathlib import Path
+
+import pytest
+
+from curation.campaign.source import Source
+from curation.files import CurationError
+from curation.scores import comparing, tables
+from curation.scores.commands.tables import show_comparison
+from curation.scores.compare import paired
+from curation.scores.groups import Comparison
+from support.boards import CATS, S, laid, run
+from support.pairs import pair, scores, write_scores
+
+W, L = (2.0, 1.0), (1.0, 2.0)
+PAIRS = [
+    pair("p", "old / young", "Old men sing.", "Aged men sing."),  # longer, more frequent: no, yes
+    pair("q", "old / elderly", "Old men read.", "Elderly men read.", direction="antistereo"),
+    pair("r", "bold / timid", "Timid cooks sing.", "Bold cooks sing."),
+]
+
+
+@pytest.fixture
+def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Comparison:
+    monkeypatch.setattr(comparing, "read_agreement", lambda source: {})
+    file = write_scores(tmp_path / "m.csv", scores(p=W, q=L, r=W))
+    source = Source(PAIRS, "gold", "en", tmp_path / "none")
+    return comparing.compare_runs(source, predictions=[f"m={file}"])
+
+
+def test_baselines_are_beside_the_model(
+    compared: Comparison, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert [each["model"] for each in compared.baselines] == ["UnigramLM", "LongestLM"]
+    _, longest = (each["kinds"]["pair"] for each in compared.baselines)
+    assert longest["directions"]["antistereo"]["ss"] == 0.0  # «Elderly» is longer
+    assert longest["directions"]["stereo"]["ss"] == 50.0  # «Timid» is longer, «Old» is not
+    show_comparison(compared)
+    out = capsys.readouterr().out
+    assert "pairs" in out
+    assert "clusters" in out
+    assert "antistereo LongestLM" in out
+
+
+def test_files_have_directions_and_baselines(compared: Comparison) -> None:
+    runs = [*compared.runs, *tables.as_runs(compared.baselines)]
+    names = tables.columns(runs)
+    rows = [dict(zip(names, row, strict=True)) for row in tables.tidy(runs, split="gold")]
+    value = {(r["model"], r["direction"]): r["value"] for r in rows if r["domain"] == "all"}
+    assert (value["m", "stereo"], value["m", "antistereo"]) == (100.0, 0.0)
+    assert value["m", ""] == pytest.approx(200 / 3)
+    assert ("LongestLM", "stereo") in value
+    assert "LongestLM & baseline" in tables.latex_report(compared, intervals=False)
+    small = tables.compact(compared)
+    assert [each["model"] for each in small["baselines"]] == ["UnigramLM", "LongestLM"]
+
+
+def test_sets_without_pairs_have_none_of_this() -> None:
+    report = Comparison("test", None, None, None, "half", 4)
+    assert "baselines" not in tables.compact(report)
+    assert tables.columns([]) == tables.COLUMNS
+    board = laid(run("m", p=S, q=S, r=S, t=S))
+    assert len(board.cats) == len(CATS)
+    assert "direction" not in board.cats
+    assert board.pooled.all()
+    assert not paired(board, [])
+
+
+def test_power_is_refused_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparing, "read_agreement", lambda source: {})
+    file = write_scores(tmp_path / "m.csv", scores(p=W, q=L, r=W))
+    source = Source(PAIRS, "gold", "en", tmp_path / "none")
+    with pytest.raises(CurationError, match="share of all pairs"):
+        comparing.compare_runs(source, predictions=[f"m={file}"], power=2.0)
