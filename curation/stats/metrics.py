@@ -224,7 +224,7 @@ def shared_metrics(kinds: Iterable[str]) -> list[Metric]:
 
 
 def pooled_kinds(kinds: Iterable[str]) -> list[Kind]:
-    """Of these kinds those that are taken together, in the order of tables.
+    """The kinds that are taken together, of those given, in the order of tables.
 
     A mean over terms and a share of items are different values. So kinds with shares of items stay
     apart: they are taken together only if there are no others.
