@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Kind = Literal["intrasentence", "intersentence", "pair"]
+CatKind = Literal["intrasentence", "intersentence"]
+Kind = Literal[CatKind, "pair"]
 Gold = Literal["stereotype", "anti-stereotype", "unrelated"]
 MetricName = Literal["lms", "ss", "icat"]
-RoundKindName = Literal["review", "intrasentence", "intersentence", "pair", "validation", "neutral"]
+RoundKindName = Literal["review", "intrasentence", "intersentence", "validation", "neutral"]
 Direction = Literal["stereo", "antistereo"]
 Work = Literal["review", "write", "label"]
 Action = Literal["keep", "merge", "drop"]
@@ -78,8 +79,6 @@ class ItemKind:
     def fields(self) -> tuple[str, ...]:
         """The fields of the form in which people write an item, in order."""
         columns = tuple(self.columns)
-        if not self.context:
-            return columns
         return (*columns, self.context) if self.has_gap else (self.context, *columns)
 
 
@@ -103,6 +102,8 @@ def find_item_kind(name: object) -> ItemKind | None:
 
 
 KINDS: tuple[Kind, ...] = tuple(ITEMS)
+CAT_KINDS: tuple[CatKind, ...] = get_args(CatKind)
+"""The kinds of CATs, which campaigns collect and release. Pairs are read from files and scored."""
 FILLED: ItemKind = ITEMS["intrasentence"]
 """The kind of an item whose context has a BLANK, if nothing else says which kind it is."""
 FOLLOWED: ItemKind = ITEMS["intersentence"]
@@ -151,14 +152,13 @@ class RoundKind:
         """The name of the templates of its form."""
         if self.writes is None:
             return self.name
-        if not self.writes.context:
-            return "paired"
         return "filled" if self.writes.has_gap else "followed"
 
 
-def _writing(item: ItemKind) -> RoundKind:
-    needed = tuple(name for name in (item.context, *item.columns) if name)
-    return RoundKind(item.name, "write", item.fields, needed, item.seconds, writes=item)
+def _writing(name: CatKind) -> RoundKind:
+    item = ITEMS[name]
+    needed = (item.context, *item.columns)
+    return RoundKind(name, "write", item.fields, needed, item.seconds, writes=item)
 
 
 REVIEW = RoundKind(
@@ -179,7 +179,7 @@ ROUNDS: dict[RoundKindName, RoundKind] = {
     kind.name: kind
     for kind in (
         REVIEW,
-        *map(_writing, ITEMS.values()),
+        *map(_writing, CAT_KINDS),
         VALIDATION,
         NEUTRAL,
     )

@@ -132,22 +132,19 @@ def _complete(record: Complete) -> Complete:
 class Item(Record):
     """One writer's answer: a context about a target, with an association for each role of its kind.
 
-    ``context`` is empty if the kind has none. ``direction`` says of a pair whether its stereotype is
-    about the target ("stereo"), or about the group beside it ("antistereo"), as in CrowS-Pairs.
     ``target_original`` is the target of the dataset from which a published item was translated.
     """
 
     id: Id
     kind: Kind
     term: Id
-    context: str
+    context: Text
     associations: Annotated[tuple[Association, ...], SIZE]
     round: Id
     writer: str | None = None
     submitted_at: Timestamp | None = None
     seconds: float | None = None
     target_original: Text | None = None
-    direction: Annotated[Direction | None, ONLY_IF_GIVEN] = None
 
     @check_model(mode="after")
     def _has_its_associations(self) -> "Item":
@@ -416,7 +413,9 @@ class Cat(Record):
 
     ``tier`` is the smallest number of votes of its gold labels (``rules.tier``): 3, 4 or 5; None if
     an association does not have five counted labels.
-    ``context``, ``direction`` and ``target_original`` are as in ``Item``.
+    ``context`` is empty if the kind has none. ``direction`` is that of a pair of CrowS-Pairs: its
+    stereotype is shown of a disadvantaged group, or its anti-stereotype violates it of one.
+    ``target_original`` is as in ``Item``.
     """
 
     id: Id

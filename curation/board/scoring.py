@@ -36,7 +36,8 @@ from curation.campaign.versions import (
 )
 from curation.catsets.stereoset import read_cats
 from curation.files import CurationError, dump_line, read_bytes, sweep, writing
-from curation.models.rules import PROFILES, WITH_CONTEXT, rules_of
+from curation.kinds import CAT_KINDS
+from curation.models.rules import PROFILES, rules_of
 from curation.records import Fields
 from curation.released import numbers
 from curation.scores.boards import comparisons
@@ -243,7 +244,7 @@ class _Work:
         found = find_runs(root, model=folder_name(sent.model), skipped=self.reporter.warn)
         run = next((run for run in found if _fits(run, sent)), None)
         rules = {
-            str(name): rules_of(of, WITH_CONTEXT)
+            str(name): rules_of(of, CAT_KINDS)
             for name, of in PROFILES.get(sent.profile, {}).items()
         }
         for each in [] if run else found:

@@ -19,8 +19,8 @@ from curation.board.about import BoardSettings, SetFacts
 from curation.files import CurationError, decode_text, open_input
 from curation.formats.predictions import finite
 from curation.formats.toml_files import shipped_table
-from curation.kinds import KINDS, Kind
-from curation.models.rules import PROFILES, WITH_CONTEXT, rules_of
+from curation.kinds import CAT_KINDS, KINDS, Kind
+from curation.models.rules import PROFILES, rules_of
 from curation.records import Record
 from curation.text.wording import inert
 
@@ -207,7 +207,7 @@ def _misfits(
         allowed = ", ".join(settings.profiles)
         yield at("profile_not_allowed", "profile", own=profile, allowed=allowed)
     kinds = [kind for kind in KINDS if facts.kinds.get(kind)]
-    known = [rules_of(of, WITH_CONTEXT) for of in PROFILES.get(profile, {}).values()]
+    known = [rules_of(of, CAT_KINDS) for of in PROFILES.get(profile, {}).values()]
     if not rules.keys() >= set(kinds) or (known and rules not in known):
         ways = dict.fromkeys(", ".join(f"{k} {rule}" for k, rule in of.items()) for of in known)
         needed = "; or ".join(ways) or " and ".join(kinds)

@@ -26,7 +26,7 @@ from curation.files import (
     writing,
 )
 from curation.formats.tables import csv_text
-from curation.kinds import FILLED, KINDS, LABELS, WORKS
+from curation.kinds import CAT_KINDS, FILLED, LABELS, WORKS
 from curation.pages.steps import REPORT
 from curation.records import Fields
 from curation.release import statement
@@ -207,7 +207,7 @@ def _release(step: Steps, campaign: Campaign) -> None:
     release = version_folder(campaign)
     gold, path = release / "test.json", campaign.root / "predictions_shorter-is-likelier.json"
     # This replaces a model, so that nothing must be installed: shorter sentences score higher.
-    shorter: dict[str, list[Fields]] = {kind: [] for kind in KINDS}
+    shorter: dict[str, list[Fields]] = {kind: [] for kind in CAT_KINDS}
     for cat in read_cats(gold):
         shorter[cat.kind] += [{"id": a.id, "score": -len(a.sentence)} for a in cat.associations]
     with writing(path) as file:

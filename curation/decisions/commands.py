@@ -11,7 +11,7 @@ from curation.campaign.store import Campaign, open_campaign
 from curation.decisions import steps
 from curation.files import CurationError, read_json
 from curation.formats.tables import csv_text
-from curation.kinds import GOLDS, KINDS
+from curation.kinds import CAT_KINDS, GOLDS
 from curation.reasons import REASONS
 from curation.records import Fields
 from curation.rounds import running
@@ -50,7 +50,7 @@ def show_filter(counts: dict[str, int]) -> None:
         f"{counts['labels_counted']:,} of {amount(counts['labels_in'], 'label')} counted."
     )
     if counts["items_kept"]:
-        by_kind = [(kind, *(counts[f"{kind}_tier_{tier}"] for tier in TIERS)) for kind in KINDS]
+        by_kind = [(kind, *(counts[f"{kind}_tier_{tier}"] for tier in TIERS)) for kind in CAT_KINDS]
         console.table("CATs by tier", ["kind", *TIERS], by_kind)
     if text := steps.about_published_golds(counts):
         console.say(f"{text}.")

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from curation.campaign.settings import DecisionSettings
-from curation.kinds import ITEMS, KINDS, Gold
+from curation.kinds import CAT_KINDS, ITEMS, Gold
 from curation.records import Decision, Flag, Item, Verdict
 from curation.stats.agreement import Counted, count, votes_by_item
 from curation.text.rules import TIERS, Outcome, decide, tier
@@ -125,7 +125,7 @@ def tiers(items: Sequence[Item], decisions: Sequence[Decision]) -> dict[str, int
     Returns:
         The number of kept items by ``KIND_tier_N``, with N from ``TIERS``.
     """
-    counts = {f"{kind}_tier_{n}": 0 for kind in KINDS for n in TIERS}
+    counts = {f"{kind}_tier_{n}": 0 for kind in CAT_KINDS for n in TIERS}
     for item, decision in zip(items, decisions, strict=True):
         if decision.kept:
             golds = [v.gold for v in decision.verdicts if v.gold]

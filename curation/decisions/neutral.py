@@ -9,7 +9,7 @@ import numpy as np
 
 from curation.files import shipped
 from curation.formats.toml_files import read_toml
-from curation.kinds import GOLDS, KINDS
+from curation.kinds import CAT_KINDS, GOLDS
 from curation.records import VALUES, Item, Label, Term
 from curation.stats.agreement import coefficient
 from curation.stats.intervals import Interval, share_interval
@@ -96,7 +96,7 @@ def report(
             rows.append((name, item.term, Counter[str](given[item.id, each.id])))
     by_group = grouped((name, (term, votes)) for name, term, votes in rows if votes)
     domains = sorted({term.domain for term in terms.values()})
-    order = ("all", *KINDS, *domains, *(f"{BESIDE}{gold}" for gold in GOLDS))
+    order = ("all", *CAT_KINDS, *domains, *(f"{BESIDE}{gold}" for gold in GOLDS))
     readings = [
         _reading(name, by_group[name], needed=needed, confidence=confidence)
         for name in dict.fromkeys(order)

@@ -9,7 +9,7 @@ import typer
 
 from curation.checks.codes import PITFALLS
 from curation.files import CurationError
-from curation.kinds import GOLDS, KINDS
+from curation.kinds import CAT_KINDS, GOLDS
 from curation.measures import steps
 from curation.measures.steps import Report, count_corpus
 from curation.models.train.settings import SentimentSettings
@@ -214,7 +214,7 @@ def show_statistics(report: "Statistics", *, terms: bool = False) -> None:
         heads = ["writers", "CATs", "writer unknown", "median CATs", "most CATs", "% of most"]
         console.table("Writers", heads, [list(writers.values())[: len(heads)]])
     if terms:
-        heads = ["domain", "term", "CATs", *KINDS, "writers"]
+        heads = ["domain", "term", "CATs", *CAT_KINDS, "writers"]
         heads += [f"most common {gold}" for gold in GOLDS[:2]]
         console.table("Terms", heads, [_term(row) for row in report["terms"]])
     _say_few(report["gaps"])
@@ -230,7 +230,7 @@ def _say_few(rows: "Sequence[Gap | SentimentRow]") -> None:
 
 
 def _term(row: Fields) -> list[Any]:
-    cells = [row["domain"], row["term"], row["cats"], *(row[kind] for kind in KINDS)]
+    cells = [row["domain"], row["term"], row["cats"], *(row[kind] for kind in CAT_KINDS)]
     attributes = [row["attributes"].get(gold) for gold in GOLDS[:2]]
     texts = [a and f"{a['text']} ({a['count']}, {a['share']:.0f} %)" for a in attributes]
     return [*cells, row["writers"], *texts]

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.kinds import GOLDS, KINDS
+from curation.kinds import CAT_KINDS, GOLDS
 from curation.records import Cat, Fields
 from curation.stats.intervals import FEW, Interval, mean_interval, share_interval
 from curation.stats.tests import swap_test
@@ -117,10 +117,13 @@ def sentiment(
     Raises:
         KeyError: an association has no feeling.
     """
-    groups: list[tuple[str | None, str | None]] = [(None, None), *((kind, None) for kind in KINDS)]
+    groups: list[tuple[str | None, str | None]] = [
+        (None, None),
+        *((kind, None) for kind in CAT_KINDS),
+    ]
     domains = sorted({cat.domain for cat in cats})
     groups += [(None, domain) for domain in domains]
-    groups += [(kind, domain) for kind in KINDS for domain in domains]
+    groups += [(kind, domain) for kind in CAT_KINDS for domain in domains]
     rows = []
     for kind, domain in groups:
         own = [c for c in cats if kind in (None, c.kind) and domain in (None, c.domain)]

@@ -14,7 +14,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from curation.kinds import GOLDS, ITEMS, KINDS, ItemKind
+from curation.kinds import CAT_KINDS, GOLDS, ITEMS, ItemKind
 from curation.records import Cat, Fields
 from curation.stats.intervals import FEW, Interval, mean_interval
 from curation.stats.tests import log_choose
@@ -153,7 +153,7 @@ def statistics(
                 },
                 "overall": cell(of_kind(cats, kind), units),
             }
-            for kind in KINDS
+            for kind in CAT_KINDS
         },
         "overall": cell(cats, units),
         "gaps": [row for kind in ITEMS.values() for row in _gaps(cats, texts, kind, units)],
@@ -345,7 +345,7 @@ def terms(cats: Sequence[Cat], texts: Texts, writers: Mapping[str, str | None]) 
             "id": term,
             "term": own[0].target,
             "cats": len(own),
-            **{kind: len(of_kind(own, kind)) for kind in KINDS},
+            **{kind: len(of_kind(own, kind)) for kind in CAT_KINDS},
             "writers": len({writer for cat in own if (writer := writers.get(cat.id))}) or None,
             "attributes": _commonest([cat for cat in own if ITEMS[cat.kind].has_gap], texts),
         }

@@ -32,7 +32,7 @@ from curation.campaign.step import Out, Step, run_steps, splitters, step, versio
 from curation.campaign.store import Campaign, open_campaign
 from curation.decisions.steps import kept_without_votes, split
 from curation.files import CurationError, dump_json, open_plain, read_bytes
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.models.loading import token_counter
 from curation.records import Cat, Fields, Pitfall
 from curation.text.words import NotCheckedError
@@ -277,7 +277,7 @@ def sentiment_of(source: Source, settings: MeasureSettings, reporter: Reporter =
         "classes": settings.classes,
         **_unless_unchecked("sentiment", measure),
     }
-    predictions: Report = {kind: [] for kind in KINDS}
+    predictions: Report = {kind: [] for kind in CAT_KINDS}
     for cat in source.cats:
         predictions[cat.kind] += [
             {"id": a.id, "score": feelings[a.id].value}

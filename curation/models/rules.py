@@ -124,7 +124,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from curation.files import CurationError
 from curation.formats.toml_files import shipped_table
-from curation.kinds import ITEMS, KINDS, Kind
+from curation.kinds import CAT_KINDS, ITEMS, KINDS, Kind
 
 Family = Literal["causal", "masked", "xlnet", "seq2seq", "endpoint", "chat"]
 
@@ -220,8 +220,6 @@ PROFILES: dict[str, Profile] = {
 }
 """The rule for each kind of CAT, by profile and family; ``default`` needs no trained head. A kind
 may have no rule: its CATs are scored by naming a rule."""
-WITH_CONTEXT = tuple(kind for kind in KINDS if ITEMS[kind].context)
-"""StereoSet's kinds, which are scored together."""
 
 TRAINED_HEADS = {"acl-ll"}
 """Profiles that need a trained head even if a model has its own (ACL §6.1)."""
@@ -289,7 +287,7 @@ def rules_for(
     *,
     rule: str | None,
     profile: str | None,
-    kinds: Collection[Kind] = WITH_CONTEXT,
+    kinds: Collection[Kind] = CAT_KINDS,
 ) -> dict[Kind, str]:
     """The rule for each kind of CAT, by the name of a rule or profile.
 

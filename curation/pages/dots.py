@@ -9,7 +9,7 @@ from itertools import product
 from math import log10
 from typing import Any, NamedTuple
 
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.pages.bars import Scale
 from curation.pages.sourced import Sourced, raw
 
@@ -190,7 +190,7 @@ def measures(*cells: Any, shares: bool = False) -> list[str]:
 
 def kind_paths() -> list[Path]:
     """The place of the cell of each kind of CAT."""
-    return [["kinds", kind, "overall"] for kind in KINDS]
+    return [["kinds", kind, "overall"] for kind in CAT_KINDS]
 
 
 def cells(

@@ -17,7 +17,7 @@ from curation.checks.codes import PITFALLS
 from curation.decisions import steps as decisions
 from curation.files import read_json, read_text
 from curation.formats.tables import read_csv
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.reasons import REASONS
 from curation.records import Rejection
 from curation.release import versions
@@ -122,7 +122,7 @@ def _items(campaign: Campaign) -> dict[str, Any]:
         kind = _kind(campaign, name)
         for rejection in _refused(campaign, name):
             is_writing = not any(column.startswith("label") for column in rejection.record)
-            if kind in KINDS or (kind == IMPORTED and is_writing):
+            if kind in CAT_KINDS or (kind == IMPORTED and is_writing):
                 fell[rejection.code] += 1
     return _stage("items", fell, kept=len(campaign.items))
 

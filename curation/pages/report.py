@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from curation.files import read_text, shipped
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.pages import bars, dots, terms
 from curation.pages.sourced import FILTERS, wrap
 
@@ -76,7 +76,7 @@ def environment(*more: Path) -> Environment:
     )
     made.filters |= FILTERS
     made.globals |= {
-        "KINDS": KINDS,
+        "KINDS": CAT_KINDS,
         "bars": bars,
         "choosing": terms.choosing,
         "term_file": terms.file,

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from curation.campaign.settings import DecisionSettings, RoundSettings
 from curation.files import CurationError, read_text, shipped
 from curation.formats.toml_files import read_toml
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.release.texts.questions import QUESTIONS, SECTIONS
 from curation.released.contents import SEALED, STEREOSET
 from curation.released.facts import Facts, Hub, RoundFacts, Statement
@@ -26,7 +26,7 @@ _LISTS = read_toml(shipped("data", "release", "anonymous.toml"), fix="see its co
 DATA = (
     "cats/",
     "hidden/",
-    *(f"{kind}/" for kind in KINDS),
+    *(f"{kind}/" for kind in CAT_KINDS),
     "annotations",
     *STEREOSET,
     SEALED,

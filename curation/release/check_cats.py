@@ -8,7 +8,7 @@ from operator import eq
 
 from curation.campaign.manifest import is_inside
 from curation.files import CurationError, read_text
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.records import VALUES
 from curation.released.contents import ANNOTATIONS, CARD, FACTS, SUMS, TERMS, PublishedCat
 from curation.released.findings import Finding, finding, listed, named
@@ -140,7 +140,8 @@ def _terms(release: Release) -> Iterator[Finding]:
     for (domain, text), row in rows.items():
         own = splits.get((domain, text), set())
         counts = all(
-            row.get(kind, tally[domain, text, kind]) == tally[domain, text, kind] for kind in KINDS
+            row.get(kind, tally[domain, text, kind]) == tally[domain, text, kind]
+            for kind in CAT_KINDS
         )
         if own and (not counts or ("split" in row and own != {str(row["split"])})):
             wrong.append(f"{text} ({domain})")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from curation.campaign.private import PRIVATE
 from curation.files import CurationError, read_text
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.released.columns import TELLING
 from curation.released.contents import ANNOTATIONS, FACTS, SEALED
 from curation.released.findings import Finding, finding, listed, named
@@ -153,7 +153,7 @@ def _people(release: Release) -> Iterator[Finding]:
 
 _HEX, _ID = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{32}")
 _WORD = re.compile(r"[\w.-]+")
-_PUBLIC_DATA = ("test.json", "cats/", "hidden/", *(f"{kind}/" for kind in KINDS))
+_PUBLIC_DATA = ("test.json", "cats/", "hidden/", *(f"{kind}/" for kind in CAT_KINDS))
 """Files that have the hidden CATs; every other file must not name one."""
 _TELLING = TELLING | {"agreement", "votes", "flags"}
 """Fields that a hidden CAT must not have a value of."""

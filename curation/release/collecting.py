@@ -23,7 +23,7 @@ from curation.campaign.versions import Built
 from curation.catsets.stereoset import FileSettings
 from curation.decisions.steps import kept_without_votes
 from curation.files import CurationError, read_text
-from curation.kinds import KINDS, Kind
+from curation.kinds import CAT_KINDS, Kind
 from curation.records import Answer, Cat, Item, Round, Term
 from curation.release.statement import read_statement, secrets
 from curation.release.texts.licences import OWN, licence
@@ -419,7 +419,7 @@ def _sizes(cats: Iterable[Cat]) -> tuple[Size, ...]:
         terms[key].add(cat.term)
     return tuple(
         Size(domain=key[0], split=key[1], kind=key[2], terms=len(terms[key]), cats=tally[key])
-        for key in product(sorted({domain for domain, *_ in tally}), SPLITS, KINDS)
+        for key in product(sorted({domain for domain, *_ in tally}), SPLITS, CAT_KINDS)
         if key in tally
     )
 

@@ -12,7 +12,7 @@ import pandas as pd
 from curation.campaign.store import SETTINGS, Campaign, open_campaign
 from curation.campaign.versions import built_versions
 from curation.files import CurationError
-from curation.kinds import ITEMS, KINDS
+from curation.kinds import CAT_KINDS, ITEMS
 from curation.records import Cat, CatAssociation
 from curation.release.differences import Difference, difference
 from curation.released.contents import SPLITS, PublishedCat
@@ -161,7 +161,9 @@ def score_changes(stages: Sequence[Stage], judges: Sequence[Judge]) -> list[Scor
     first, last = tables[0], tables[-1]
     rows = []
     for split in (*SPLITS, ALL):
-        kinds = [k for k in KINDS if any(len(_part(table, split, k)) for table in (first, last))]
+        kinds = [
+            k for k in CAT_KINDS if any(len(_part(table, split, k)) for table in (first, last))
+        ]
         for kind in (*kinds, *((BOTH,) if len(kinds) > 1 else ())):
             parts = [_part(table, split, kind) for table in tables]
             cells = [over_terms(part) if len(part) else None for part in parts]

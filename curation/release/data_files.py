@@ -13,7 +13,7 @@ from curation.catsets.entries import GOLD_ORDER, LABEL_ORDER
 from curation.catsets.stereoset import Labels, document, item_of
 from curation.files import dump_json
 from curation.formats.parquet import check_installed
-from curation.kinds import GOLD_COLUMNS, KINDS
+from curation.kinds import CAT_KINDS, GOLD_COLUMNS
 from curation.records import Cat, Value
 from curation.released.columns import Feature, Table, column_names, features
 from curation.released.contents import (
@@ -93,7 +93,7 @@ def flat_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
     Returns:
         Path and bytes of each; the files of CATs are in order of path.
     """
-    for kind in sorted(KINDS):
+    for kind in sorted(CAT_KINDS):
         for split in SPLITS:
             if cats := contents.part(split, kind):
                 yield flat_path(kind, split), b"".join(map(_line, map(row, cats)))
@@ -122,7 +122,7 @@ def row(cat: PublishedCat) -> dict[str, Any]:
 def term_row(published: PublishedTerm) -> dict[str, Any]:
     """A line of ``terms.jsonl``."""
     values = published.term.model_dump() | {"split": published.split}
-    values |= {kind: published.cats.get(kind, 0) for kind in KINDS}
+    values |= {kind: published.cats.get(kind, 0) for kind in CAT_KINDS}
     return {name: values[name] for name in column_names("terms")}
 
 
@@ -152,13 +152,13 @@ def parquet_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
 def _tables(contents: Contents) -> Iterator[tuple[str, str, Table, "Rows"]]:
     """Configuration, split, table and rows of each file, also of those without rows."""
     labels = contents.labels()
-    for kind in reversed(KINDS):
+    for kind in reversed(CAT_KINDS):
         for split in SPLITS:
             cats = contents.part(split, kind)
             yield kind, HUB_SPLITS[split], "hub", [_as_on_the_hub(cat, labels) for cat in cats]
     del labels
     for split in SPLITS:
-        cats = [cat for kind in KINDS for cat in contents.part(split, kind)]
+        cats = [cat for kind in CAT_KINDS for cat in contents.part(split, kind)]
         yield "cats", split, "cats", [row(cat) for cat in cats if cat.commitment is None]
         # Options are a struct of lists, as datasets stores them.
         hidden = [

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import orjson
 
-from curation.kinds import KINDS, Kind
+from curation.kinds import CAT_KINDS, Kind
 from curation.released.columns import COMPARED
 from curation.released.contents import (
     SPLITS,
@@ -360,7 +360,7 @@ def difference_counts(difference: Difference) -> list[Count]:
     return [
         Count(split, kind, **{name: tally[split, kind] for name, tally in tallies.items()})
         for split in SPLITS
-        for kind in sorted(KINDS)
+        for kind in sorted(CAT_KINDS)
         if before[split, kind] or after[split, kind]
     ]
 

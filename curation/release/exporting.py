@@ -30,7 +30,7 @@ from curation.files import (
     writing,
 )
 from curation.formats.table_words import read_label
-from curation.kinds import KINDS, Kind
+from curation.kinds import CAT_KINDS, Kind
 from curation.records import Cat, Rejection, SplitName
 from curation.release import data_files, harness_files, hiding
 from curation.release.harness_files import Labels, Mangled
@@ -133,7 +133,7 @@ def export(
     else:
         name = name or "+".join(path.stem for path in gold or ())
         there = {(cat.kind, cat.split) for cat in kept}
-        parts = [(k, s) for s in SPLITS for k in KINDS if (k, s) in there]
+        parts = [(k, s) for s in SPLITS for k in CAT_KINDS if (k, s) in there]
         flat = data_files.flat_files(_contents(kept, pd.DataFrame(), version))
         files |= {path: data for path, data in flat if path.startswith("cats/")}
         files |= harness_files.tasks(parts, name=name, version=version)

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from curation.files import CurationError, read_text, shipped
 from curation.formats.toml_files import read_toml
-from curation.kinds import ITEMS, KINDS, Kind
+from curation.kinds import CAT_KINDS, ITEMS, Kind
 from curation.records import Cat, SplitName
 from curation.release.texts.render import markdown
 from curation.released.contents import SPLITS, Contents, flat_path
@@ -167,7 +167,7 @@ def lm_eval_files(contents: Contents, facts: Facts) -> dict[str, bytes]:
 
     They need all gold labels, and CATs of kinds that StereoSet's format has.
     """
-    kinds = [kind for kind in KINDS if ITEMS[kind].in_stereoset]
+    kinds = [kind for kind in CAT_KINDS if ITEMS[kind].in_stereoset]
     every = {(kind, split): contents.part(split, kind) for split in SPLITS for kind in kinds}
     parts = [p for p, cats in every.items() if cats and not any(c.commitment for c in cats)]
     return tasks(parts, name=facts.name, version=facts.version)

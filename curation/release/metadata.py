@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 import yaml
 
 from curation.files import dump_json, read_json, shipped
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.records import VALUES
 from curation.release.texts.render import fields
 from curation.released.columns import TABLES, TYPES, Column, Table, key_of, list_columns
@@ -269,16 +269,16 @@ def _file(file: DataFile) -> Json:
 def _record_sets(facts: Facts, paths: Sequence[str]) -> list[Json]:
     hidden = facts.hidden.split if facts.hidden else None
     sets: list[tuple[str, str, Table, Sequence[str]]] = []
-    for kind, split in product(KINDS, SPLITS):
+    for kind, split in product(CAT_KINDS, SPLITS):
         on_hub = HUB_SPLITS[split]
         sets.append((f"{kind}-{on_hub}", parquet_path(kind, on_hub), "hub", [kind]))
-    for kind, split in product(KINDS, SPLITS):
+    for kind, split in product(CAT_KINDS, SPLITS):
         table: Table = "hidden" if split == hidden else "cats"
         sets.append((f"cats-{kind}-{split}", flat_path(kind, split), table, [kind]))
     sets += [
-        ("sealed", SEALED, "sealed", KINDS),
-        ("annotations", ANNOTATIONS, "annotations", KINDS),
-        ("terms", TERMS, "terms", KINDS),
+        ("sealed", SEALED, "sealed", CAT_KINDS),
+        ("annotations", ANNOTATIONS, "annotations", CAT_KINDS),
+        ("terms", TERMS, "terms", CAT_KINDS),
     ]
     return [_record_set(*about) for about in sets if about[1] in paths]
 
@@ -386,11 +386,17 @@ def _resource(facts: Facts, file: DataFile, paths: Sequence[str]) -> Json:
 def _schema(facts: Facts, path: str, paths: Sequence[str]) -> Json | None:
     """The schema of a table; None for a file that is not one."""
     domains = list(dict.fromkeys(size.domain for size in facts.sizes))
-    allowed = {"domain": domains, "kind": KINDS, "split": SPLITS, "label": VALUES, "tier": TIERS}
+    allowed = {
+        "domain": domains,
+        "kind": CAT_KINDS,
+        "split": SPLITS,
+        "label": VALUES,
+        "tier": TIERS,
+    }
     tables: dict[str, Table] = {ANNOTATIONS: "annotations", TERMS: "terms", SEALED: "sealed"}
     if path in tables:
         return _of_table(tables[path], allowed)
-    for kind, split in product(KINDS, SPLITS):
+    for kind, split in product(CAT_KINDS, SPLITS):
         if path == flat_path(kind, split):
             hidden = facts.hidden is not None and facts.hidden.split == split
             allowed |= {"kind": [kind], "split": [split]}
@@ -400,7 +406,7 @@ def _schema(facts: Facts, path: str, paths: Sequence[str]) -> Json | None:
 
 
 def _of_table(
-    table: Table, allowed: Mapping[str, Sequence[object]], kinds: Sequence[str] = KINDS
+    table: Table, allowed: Mapping[str, Sequence[object]], kinds: Sequence[str] = CAT_KINDS
 ) -> Json:
     columns = list_columns(table, kinds)
     fields = [_field(c, allowed.get(c.name)) for c in columns if "." not in c.name]

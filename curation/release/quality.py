@@ -10,7 +10,7 @@ from curation.campaign.store import Campaign
 from curation.checks.codes import PITFALLS
 from curation.decisions.steps import AGREEMENT_REPORT
 from curation.files import CurationError, read_records
-from curation.kinds import GOLDS, KINDS
+from curation.kinds import CAT_KINDS, GOLDS
 from curation.measures.steps import PITFALL_REPORT, SENTIMENT_REPORT, STATISTICS_REPORT, VADER
 from curation.records import Cat, Comparison, Fields
 from curation.released.contents import SPLITS
@@ -132,7 +132,7 @@ def _pitfalls(accept: Collection[str], report: Any) -> tuple[PitfallCount, ...]:
 
 def _lengths(report: "Statistics") -> tuple[Lengths, ...]:
     """The mean length of the texts, by kind and over both."""
-    kinds = {kind: report["kinds"][kind]["overall"] for kind in KINDS}
+    kinds = {kind: report["kinds"][kind]["overall"] for kind in CAT_KINDS}
     parts: dict[str, Cell] = {kind: cell for kind, cell in kinds.items() if cell["cats"]}
     parts |= {BOTH: report["overall"]} if len(parts) > 1 else {}
     return tuple(

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 from curation.catsets.entries import GOLD_ORDER, LABEL_ORDER
 from curation.files import shipped
 from curation.formats.toml_files import read_toml
-from curation.kinds import GOLD_COLUMNS, ITEMS, KINDS
+from curation.kinds import CAT_KINDS, GOLD_COLUMNS, ITEMS
 
 Feature = Mapping[str, Any]
 Table = Literal["hub", "cats", "hidden", "sealed", "annotations", "terms"]
@@ -64,7 +64,7 @@ def _read_columns() -> Iterator[Column]:
         for name, about in columns.items():
             fields = about | {"tables": tuple(about.get("tables", (table,)))}
             if name == _EACH_KIND:
-                for kind in KINDS:
+                for kind in CAT_KINDS:
                     yield Column(kind, **fields | {"says": about["says"].replace(name, kind)})
             else:
                 yield Column(name, **fields)
@@ -79,7 +79,7 @@ COMPARED = tuple(column.name for column in COLUMNS["cats"] if column.compared)
 """What two versions of a CAT may differ in, besides its split, tier, associations and ids."""
 
 
-def list_columns(table: Table, kinds: Iterable[str] = KINDS) -> list[Column]:
+def list_columns(table: Table, kinds: Iterable[str] = CAT_KINDS) -> list[Column]:
     """The columns of a table whose CATs are of these kinds: only roles that these have."""
     there = [kind for kind in ITEMS.values() if kind.name in kinds]
     own = {name for kind in there for name in kind.columns}
@@ -92,7 +92,7 @@ def list_columns(table: Table, kinds: Iterable[str] = KINDS) -> list[Column]:
     ]
 
 
-def column_names(table: Table, kinds: Iterable[str] = KINDS) -> list[str]:
+def column_names(table: Table, kinds: Iterable[str] = CAT_KINDS) -> list[str]:
     """The names of a table's columns, without those that are parts of another."""
     return [column.name for column in list_columns(table, kinds) if "." not in column.name]
 
@@ -102,7 +102,7 @@ def key_of(table: Table) -> str:
     return next((column.name for column in COLUMNS[table] if column.unique), "")
 
 
-def features(table: Table, kinds: Iterable[str] = KINDS) -> dict[str, Feature]:
+def features(table: Table, kinds: Iterable[str] = CAT_KINDS) -> dict[str, Feature]:
     """The columns of a table, as of ``list_columns``, as features of datasets."""
     built: dict[str, Any] = {}
     for column in list_columns(table, kinds):

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.catsets.stereoset import FileSettings
-from curation.kinds import ITEMS, KINDS, Kind, find_item_kind
+from curation.kinds import CAT_KINDS, ITEMS, Kind, find_item_kind
 from curation.records import Cat, SplitName, Term, Value
 from curation.text.rules import same_text
 
@@ -165,7 +165,7 @@ class Contents:
     def kinds(self) -> list[Kind]:
         """The kinds of its CATs."""
         there = {cat.kind for cat in self.cats}
-        return [kind for kind in KINDS if kind in there]
+        return [kind for kind in CAT_KINDS if kind in there]
 
     @property
     def in_stereoset(self) -> bool:
@@ -245,7 +245,7 @@ REVEAL = "reveal.jsonl"
 """The proofs in a revealed folder."""
 TASKS = "lm-eval"
 """The folder of the tasks for lm-evaluation-harness."""
-CONFIGS = (*reversed(KINDS), "cats", "hidden", "annotations", "terms")
+CONFIGS = (*reversed(CAT_KINDS), "cats", "hidden", "annotations", "terms")
 """The folders of Parquet files: the Hub's configurations, in the order of a card."""
 WHOLE = "full"
 """The split of a table that has no splits; datasets refuses "all" as the name of one."""

@@ -21,7 +21,7 @@ from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, digest, open_input, read_bytes, read_json, read_text
 from curation.formats.parquet import each_columns
 from curation.formats.tables import read_csv, read_json_lines
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.records import Severity, SplitName
 from curation.released.contents import (
     ANNOTATIONS,
@@ -494,7 +494,7 @@ def _ours(release: Release, name: str) -> bool:
         known = release.repeated_terms or []
         release.repeated_terms = [*known, *(row.values for _, row in rows)]
         return True
-    if parts[0] in KINDS:
+    if parts[0] in CAT_KINDS:
         cats = [
             from_item(row.values, parts[0], f"{name} {row.where}", _split(name), part.classes)
             for part, row in rows

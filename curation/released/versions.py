@@ -14,7 +14,7 @@ from curation.catsets.entries import MADE, Row, is_hidden, sentences_of
 from curation.catsets.stereoset import read_gold_file
 from curation.files import CurationError, read_bytes, read_json, read_text
 from curation.formats.tables import read_json_lines
-from curation.kinds import ITEMS, KINDS, Kind, find_item_kind
+from curation.kinds import CAT_KINDS, ITEMS, Kind, find_item_kind
 from curation.records import SplitName
 from curation.released.commitments import public_rows
 from curation.released.contents import (
@@ -43,7 +43,7 @@ def data_files(folder: Path) -> list[Path]:
     """
     own = [folder / name for name in STEREOSET if os.path.lexists(folder / name)]
     if not own and os.path.lexists(folder / FACTS):  # a release that StereoSet's format cannot have
-        own = [path for kind in KINDS for path in sorted(folder.glob(f"{kind}/*.parquet"))]
+        own = [path for kind in CAT_KINDS for path in sorted(folder.glob(f"{kind}/*.parquet"))]
     others = ([p for p in sorted(folder.glob(each)) if split_of(p)] for each in _PLACES)
     return own or next(filter(None, others), [])
 

@@ -18,14 +18,13 @@ from random import Random
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from curation.files import CurationError, digest, dump_line, read_records
-from curation.kinds import KINDS, Kind
+from curation.kinds import CAT_KINDS, KINDS, Kind
 from curation.models.chat import (
     read_prompts,
 )
 from curation.models.echoes import BOUND
 from curation.models.rules import (
     TRAINED_HEADS,
-    WITH_CONTEXT,
     Refusal,
     Scored,
     profiles_of,
@@ -176,7 +175,7 @@ def job(
     profile: str = "",
     variant: str = "",
     accept_own_head: bool = False,
-    kinds: Collection[Kind] = WITH_CONTEXT,
+    kinds: Collection[Kind] = CAT_KINDS,
 ) -> Job:
     """Determine the rules for a model, and the folder of its scores.
 

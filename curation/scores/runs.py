@@ -11,8 +11,8 @@ import pandas as pd
 
 from curation.files import CurationError, digest, read_json, read_records, read_table
 from curation.formats.predictions import read_predictions, scores_of, turn_signs
-from curation.kinds import FILLED, ITEMS, KINDS, Gold, ItemKind, Kind
-from curation.models.rules import PROFILES, RULES, WITH_CONTEXT, rules_of
+from curation.kinds import CAT_KINDS, FILLED, ITEMS, KINDS, Gold, ItemKind, Kind
+from curation.models.rules import PROFILES, RULES, rules_of
 from curation.records import Cat, Comparison, Rejection, Score
 from curation.scores.asking import COMPARED, VARIANTS, cat_digest, texts
 from curation.scores.run_folder import (
@@ -266,9 +266,9 @@ def rules_named(name: str) -> dict[str, str]:
     parts = name.split("_")
     if len(parts) == 1 and name in RULES:
         own = dict.fromkeys(RULES[name].kinds, name)
-        return {str(kind): of for kind, of in (rules_of(own, WITH_CONTEXT) or own).items()}
-    if 1 < len(parts) <= len(WITH_CONTEXT) and all(part in RULES for part in parts):
-        return dict(zip(WITH_CONTEXT, parts, strict=False))
+        return {str(kind): of for kind, of in (rules_of(own, CAT_KINDS) or own).items()}
+    if 1 < len(parts) <= len(CAT_KINDS) and all(part in RULES for part in parts):
+        return dict(zip(CAT_KINDS, parts, strict=False))
     return {}
 
 

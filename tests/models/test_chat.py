@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from curation.files import CurationError, shipped
-from curation.kinds import KINDS, Kind
+from curation.kinds import CAT_KINDS, KINDS, Kind
 from curation.models.chat import PLACEHOLDERS, Prompt, Prompts, prompts_for, read_prompts
-from curation.models.rules import WITH_CONTEXT
 from support.expected import fails
 from support.written import beside
 
@@ -135,21 +134,21 @@ def test_the_digest_is_of_what_is_sent(path: Path) -> None:
         GOOD.replace('["Answer: {letter}"]', "[]"),
         GOOD.replace('"two"', "'two'"),
     )
-    digest = before.sha256(WITH_CONTEXT)
-    assert {prompts(path, content).sha256(WITH_CONTEXT) for content in same} == {digest}
+    digest = before.sha256(CAT_KINDS)
+    assert {prompts(path, content).sha256(CAT_KINDS) for content in same} == {digest}
     others = (
         GOOD.replace('A or B?"\n\n', 'Only A or B?"\n\n'),
         GOOD.replace("better", "nicer"),
         GOOD.replace('"two"', '"three"'),
         GOOD.replace('"B"]', '"C"]').replace("B", "C"),
     )
-    changed = {prompts(path, content).sha256(WITH_CONTEXT) for content in others}
+    changed = {prompts(path, content).sha256(CAT_KINDS) for content in others}
     assert len({digest, *changed}) == 5
 
 
 def test_the_digest_is_of_the_kinds_that_are_asked_about(path: Path) -> None:
     before, now = prompts(path, GOOD), prompts(path, GOOD + PAIR)
-    assert now.sha256(WITH_CONTEXT) == before.sha256(WITH_CONTEXT)
+    assert now.sha256(CAT_KINDS) == before.sha256(CAT_KINDS)
     other = prompts(path, GOOD + PAIR.replace("A or B?", "A, or B?"))
     assert other.sha256(["pair"]) != now.sha256(["pair"]) != now.sha256(KINDS)
     with fails(f"{path}: there is no prompt for pair CATs", fix="[[pair]]"):
@@ -180,7 +179,7 @@ def test_what_to_do_about_a_key_that_is_not_known(path: Path) -> None:
     assert "above the first prompt" in error(path, below).fix
 
 
-@pytest.mark.parametrize("kind", WITH_CONTEXT)
+@pytest.mark.parametrize("kind", CAT_KINDS)
 def test_each_kind_needs_a_prompt(path: Path, kind: str) -> None:
     first, *rest = GOOD.split("[[")
     failed = error(path, "[[".join([first, *(part for part in rest if not part.startswith(kind))]))

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from curation.kinds import Kind
+from curation.kinds import CAT_KINDS, Kind
 from curation.models import chat_local
 from curation.models.chat import ChatSpec, Prompts, read_prompts
 from curation.models.chat_local import LocalChat, letter_tokens, token_texts
 from curation.models.chat_reading import read_letters
 from curation.models.loading import open_tokenizer
-from curation.models.rules import WITH_CONTEXT
 from curation.models.scoring import ModelSpec, identify, load_model, open_chat
 from support import chat_models
 from support.chat_models import ENGLISH, TEMPLATES, with_template
@@ -245,7 +244,7 @@ def test_identity_and_opening(model: Made) -> None:
 # --- a planted preference -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", WITH_CONTEXT)
+@pytest.mark.parametrize("kind", CAT_KINDS)
 def test_the_planted_model_answers_as_planted(planted_model: Path, kind: Kind) -> None:
     """Each prompt, in both orders, on CATs that it was not trained on."""
     asked, expected = [], []

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS, KINDS
 from curation.models import masked, rules
 from curation.models.echoes import Echo, Echoes
 from curation.models.rules import PROFILES, RULES, ScoringRequest, profiles_of, rules_for
@@ -21,12 +21,12 @@ def test_the_contract_speaks_of_every_rule_and_profile() -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_profiles_name_rules_that_serve_family_and_kind(profile: str) -> None:
     for family, by_kind in PROFILES[profile].items():
-        assert set(by_kind) in ({*KINDS}, {*rules.WITH_CONTEXT}, {"pair"})
+        assert set(by_kind) in ({*KINDS}, {*CAT_KINDS}, {"pair"})
         for kind, rule in by_kind.items():
             assert family in RULES[rule].families
             assert kind in RULES[rule].kinds
         assert profile in profiles_of(family, by_kind)
-        for kinds in (rules.WITH_CONTEXT, ["pair"]):
+        for kinds in (CAT_KINDS, ["pair"]):
             own = rules.rules_of(by_kind, kinds)
             assert not own or profile in profiles_of(family, own)
 

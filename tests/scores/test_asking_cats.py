@@ -11,9 +11,9 @@ import pytest
 from filelock import FileLock
 
 from curation.files import CurationError
+from curation.kinds import CAT_KINDS
 from curation.models.chat import read_prompts
 from curation.models.chat_reading import Reading
-from curation.models.rules import WITH_CONTEXT
 from curation.records import Cat
 from curation.scores import asking, running
 from curation.scores.answer_report import Limits, choice_report
@@ -96,7 +96,7 @@ def test_a_whole_run(runs: Runs) -> None:
     about = runs.run_json()
     wanted = {
         "model": "talker", "family": "chat", "url": "https://chat.example/v1", "temperature": 0,
-        "prompts": PROMPTS.sha256(WITH_CONTEXT), "opened": {"served": "talker", "replies": 30},
+        "prompts": PROMPTS.sha256(CAT_KINDS), "opened": {"served": "talker", "replies": 30},
     }  # fmt: skip
     assert about | wanted == about
     answers = {

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from curation.kinds import CAT_KINDS
 from curation.models.chat import ChatSpec, read_prompts
-from curation.models.rules import WITH_CONTEXT
 from curation.models.scoring import ModelSpec
 from curation.records import Cat
 from curation.scores.answer_report import Limits
@@ -16,7 +16,7 @@ from support import chat_models as models
 from support.chat_models import ENGLISH, planted_cats, random_chat_model
 from support.choice_reference import choice
 
-BOTH = [cat for kind in WITH_CONTEXT for cat in planted_cats(40, prefers=0.8, kind=kind)]
+BOTH = [cat for kind in CAT_KINDS for cat in planted_cats(40, prefers=0.8, kind=kind)]
 
 
 def run(folder: Path, root: Path, cats: Sequence[Cat], **chat: Any) -> AskedCats:
@@ -45,7 +45,7 @@ def test_a_planted_preference_is_recovered(planted_model: Path, tmp_path: Path) 
 @pytest.mark.parametrize(("count", "all_prompts"), [(8, False), (4, True)])
 def test_random_answers_as_the_reference(tmp_path: Path, count: int, *, all_prompts: bool) -> None:
     folder = random_chat_model(tmp_path / "random")
-    cats = [cat for kind in WITH_CONTEXT for cat in planted_cats(count, prefers=0.5, kind=kind)]
+    cats = [cat for kind in CAT_KINDS for cat in planted_cats(count, prefers=0.5, kind=kind)]
     result = run(folder, tmp_path, cats, all_prompts=all_prompts)
     slow = choice(folder, cats, read_prompts(ENGLISH), all_prompts=all_prompts)
     values = overall(result.report)

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.release.texts.questions import BY_KEY, HUB_ID, SECTIONS
 from curation.release.texts.render import markdown
 from curation.released.contents import SPLITS, DataFile, configs
@@ -99,7 +99,7 @@ def card(facts: Facts, data: Sequence[DataFile]) -> bytes:
     hub, licence = facts.statement.hub.id, facts.licence
     private = {facts.hidden.split} if facts.hidden else set()
     open_splits = {size.split for size in facts.sizes} - private
-    kinds = [kind for kind in KINDS if any(s.kind == kind and s.cats for s in facts.sizes)]
+    kinds = [kind for kind in CAT_KINDS if any(s.kind == kind and s.cats for s in facts.sizes)]
     measures = list(dict.fromkeys(row.measure for row in facts.agreement))
     tests = [row for row in (facts.trust.rows if facts.trust else ()) if row.kind == "test"]
     text = markdown(
@@ -152,7 +152,7 @@ def statement(facts: Facts) -> bytes:
     kinds = list(dict.fromkeys(kind for _, kind in kept))
     labelled = facts.total - facts.without_votes
     compared = [a.cats for a in facts.agreement if (a.scope, a.classes) == ("kept", "all")]
-    wrote = (*KINDS, "import")
+    wrote = (*CAT_KINDS, "import")
     readings = defaultdict(list)  # the rounds with the same texts are together
     for made in (made for made in facts.rounds if made.read or made.consent_text):
         readings[made.read, made.consent_text].append(made)

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from curation.files import CurationError, shipped
 from curation.formats.markdown import inline, paragraphs
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.reasons import REASONS
 from curation.release.texts.questions import BY_KEY
 from curation.text.wording import amount, some
@@ -187,7 +187,7 @@ def _environment(escape: Callable[[str], str]) -> Environment:
         lstrip_blocks=True,
         finalize=shown,
     )
-    made.globals |= {"questions": BY_KEY, "reasons": REASONS, "all_kinds": KINDS}
+    made.globals |= {"questions": BY_KEY, "reasons": REASONS, "all_kinds": CAT_KINDS}
     made.filters |= {"amount": amount, "some": some}
     made.filters |= {each.__name__: as_it_is(each) for each in _AS_THEY_ARE}
     made.filters["paragraphs"] = as_it_is(lambda text: "\n".join(paragraphs(text)))

@@ -185,7 +185,7 @@ def _annotation(event: Event | Sent, where: str, words: Words | None) -> _Answer
     return _Answer(row, number, words or shipped_words(), cancelled, foreign)
 
 
-def typing_of(counts: object, texts: Mapping[str, Any], kind: RoundKindName) -> dict[str, Any]:
+def typing_of(counts: object, texts: Mapping[str, Any], writes: ItemKind | None) -> dict[str, Any]:
     """How the texts of an answer came about, as data of ``records.FieldTyping`` by field.
 
     What is not usable is left out.
@@ -193,15 +193,14 @@ def typing_of(counts: object, texts: Mapping[str, Any], kind: RoundKindName) -> 
     Args:
         counts: by field, the counts of the browser; or these as JSON.
         texts: the texts by field, of which only the lengths are taken.
-        kind: the round's kind; only the writing of items is counted.
+        writes: the kind of items that people write; nothing else is counted.
     """
     if isinstance(counts, str) and len(counts) <= LONGEST_TYPING:
         with suppress(ValueError, RecursionError):
             counts = orjson.loads(counts)
-    written = ROUNDS[kind].writes and isinstance(counts, dict)
-    given: Any = counts if written else {}
+    given: Any = counts if isinstance(counts, dict) else {}
     typing: dict[str, Any] = {}
-    for name in ROUNDS[kind].fields:
+    for name in writes.fields if writes else ():
         with suppress(KeyError, TypeError, ValidationError):
             own = {**given[name], "characters": len(str(texts.get(name) or ""))}
             typing[name] = FieldTyping.model_validate(own).model_dump()
@@ -375,7 +374,7 @@ def _written(answer: _Answer, task: Task, frame: dict[str, Any], kind: ItemKind)
         context=context,
         options=options_of(kind, context, task.target, texts),
         seconds=seconds_of(row),
-        typing=typing_of(answer.page.get("typing"), row, kind.name),
+        typing=typing_of(answer.page.get("typing"), row, kind),
         **frame,
     )
 

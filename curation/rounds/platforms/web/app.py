@@ -442,7 +442,9 @@ class Pages:
             raise Refusal(413, "too_large", plan=plan)
         if shown and (wrong := self._to_change(visit, plan, shown, fields)):
             return wrong
-        if plan.typing and (typing := typing_of(visit.form.one("typing"), fields, plan.kind)):
+        if plan.typing and (
+            typing := typing_of(visit.form.one("typing"), fields, ROUNDS[plan.kind].writes)
+        ):
             fields["typing"] = typing
         mine = (visit.who, plan.name, task)
         if edits:
