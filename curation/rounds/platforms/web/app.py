@@ -24,6 +24,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from curation.files import shipped
+from curation.kinds import ROUNDS
 from curation.rounds.answers.forms import typing_of
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.platforms.web import arrivals, checks, forms
