@@ -245,11 +245,29 @@ def decode_text(data: bytes, path: Path) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         raise CurationError(
             f"{path} line {line}: byte 0x{data[error.start]:02x} is not UTF-8",
-            "save the file as UTF-8 (in Excel: «CSV UTF-8»), or convert it with iconv",
+            f"save the file as UTF-8 (in Excel: «CSV UTF-8»), or convert it with iconv{_how(data)}",
         ) from None
     if not text.strip():
         raise CurationError(f"{path}: is empty", "it may have been cut off; fetch or export again")
     return text
+
+
+def _how(data: bytes) -> str:
+    """How to convert bytes that are not UTF-8, as far as they show it."""
+    lines = [line for line in data.splitlines() if not line.isascii()]
+    right = sum(line.decode("utf-8", "ignore").encode() == line for line in lines)
+    if 2 * right > len(lines):
+        return f"; {right} other lines are UTF-8, so correct the wrong ones by hand"
+    mixed = f"; lines that are UTF-8 now: {right}, check these" if right else ""
+    return f"; it may be {_windows_or_mac(data)}{mixed}"
+
+
+def _windows_or_mac(data: bytes) -> str:
+    try:
+        data.decode("cp1252")
+    except UnicodeDecodeError:  # bytes that only the other one has
+        return "of an old Mac: «iconv -f MACINTOSH -t UTF-8»"
+    return "of Windows in Western Europe: «iconv -f CP1252 -t UTF-8»"
 
 
 def read_json(path: Path) -> Any:

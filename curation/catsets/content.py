@@ -16,7 +16,7 @@ from curation.formats.packed import PARQUET, PARQUET_FILE, PICKLE, kind_of, read
 from curation.formats.parquet import read_parquet
 from curation.formats.tables import find_header, read_csv, read_json_lines
 from curation.formats.toml_files import shipped_table
-from curation.kinds import ITEMS, KINDS
+from curation.kinds import KINDS
 from curation.records import Fields
 from curation.text.wording import some
 
@@ -107,15 +107,9 @@ def refuse_folder(path: Path) -> None:
 
 _MOST_LISTED = 25  # columns in a message
 PAIRS = (
-    "they measure something else: two sentences that differ in the group, and no unrelated one, so "
-    "lms, ss and icat cannot be computed; use the tool of that benchmark, such as lm-eval's tasks, "
-    "or have an unrelated sentence written for each pair"
+    "write both sentences of a pair into one row, without a context, in columns such as stereotype "
+    "and anti_stereotype; see «Pairs» in docs/datasets.md"
 )
-
-
-def are_pairs(sizes: Collection[int]) -> bool:
-    """Whether items with these numbers of sentences are all pairs, and no kind of CAT is one."""
-    return {*sizes} == {2} and all(kind.size != 2 for kind in ITEMS.values())
 
 
 def refuse_other_sets(path: Path, columns: Collection[str], *, always_only: bool = False) -> None:
@@ -136,13 +130,6 @@ def refuse_other_sets(path: Path, columns: Collection[str], *, always_only: bool
                 f"{other['kind']}",
                 other["fix"].replace("{pairs}", PAIRS),
             )
-    pairs = {"stereotype", "antistereotype"} <= names and not always_only
-    if pairs and not {"unrelated", "unrelatedsentence", "context", "prompt"} & names:
-        raise CurationError(
-            f"{path}: not a StereoSet file, and not another set of CATs: it has pairs of sentences "
-            "without an unrelated one",
-            PAIRS,
-        )
 
 
 def unknown_columns(path: Path, columns: Collection[str]) -> CurationError:
@@ -150,9 +137,8 @@ def unknown_columns(path: Path, columns: Collection[str]) -> CurationError:
     return CurationError(
         f"{path}: not a StereoSet file, and not another set of CATs: its columns are "
         f"{list_columns(columns)}",
-        "if it has an unrelated sentence for each context, describe it in a mapping file; see "
-        "docs/datasets.md. If it has none, lms, ss and icat cannot be computed: use the tool of "
-        "that benchmark, or have unrelated sentences written",
+        "if it has an unrelated sentence for each context, or pairs of sentences, describe it in a "
+        "mapping file; see docs/datasets.md. If it has neither, use the tool of that benchmark",
     )
 
 

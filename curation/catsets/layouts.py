@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.catsets.content import PAIRS, are_pairs, refuse_other_sets, unknown_columns
+from curation.catsets.content import PAIRS, refuse_other_sets, unknown_columns
 from curation.catsets.entries import (
     GOLD_ORDER,
     IN_SENTENCES,
@@ -30,12 +30,14 @@ from curation.catsets.entries import (
 )
 from curation.catsets.mapping import ORDER, MappingFile
 from curation.files import CurationError
-from curation.kinds import FILLED, FOLLOWED, GOLD_COLUMNS, ITEMS, KINDS, Kind
+from curation.kinds import CAT_KINDS, FILLED, FOLLOWED, GOLD_COLUMNS, ITEMS, KINDS, Kind
 from curation.records import Fields
 from curation.text.item_form import BLANK, fill, filler
-from curation.text.wording import amount
+from curation.text.pairs import groups_of
+from curation.text.wording import amount, some
 
-ITEM = ("id", "kind", "domain", "target", "target_original", "context", "tier")
+PAIR = ITEMS["pair"]
+ITEM = ("id", "kind", "domain", "target", "target_original", "context", "tier", "direction")
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
 _FIRST = 5  # ids that a note or an error names
 
@@ -140,7 +142,9 @@ def layout_of(reading: Reading) -> Layout:
         return Layout(name, _listed)
     if "context" in has and {"c1_sentence", "c1_word"} & has:
         return Layout("columns c1_sentence to c3_gold_label", _numbered)
-    if "context" in has and any(has >= kind.columns.keys() for kind in ITEMS.values()):
+    if has >= PAIR.columns.keys() and not {"unrelated", "context"} & has:
+        return Layout("pairs of sentences", _pairs)
+    if "context" in has and any(has >= ITEMS[kind].columns.keys() for kind in CAT_KINDS):
         return Layout("a column for each option", _options)
     if {"choices", "context"} <= has:
         return Layout("a column with the list of choices", _choices)
@@ -313,6 +317,51 @@ def _options(reading: Reading) -> Iterator[RawItem]:
         yield RawItem(where, reading.fields(values), sentences)
 
 
+def _pairs(reading: Reading) -> Iterator[RawItem]:
+    """Rows with the two sentences of a pair; one that is there again counts once."""
+    reading.ordered = False
+    keep = reading.mapping is not None and reading.mapping.repeated == "count"
+    seen: dict[tuple[Any, ...], str] = {}
+    again, exchanged = 0, []
+    for where, values in reading.part.rows:
+        cells = [reading.get(values, name) for name in PAIR.columns]
+        texts = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
+        again += tuple(texts) in seen
+        if tuple(texts) in seen and not keep:
+            continue
+        if tuple(texts[::-1]) in seen and texts[0] != texts[1]:
+            exchanged.append(f"{seen[tuple(texts[::-1])]} and {where}")
+        seen[tuple(texts)] = where
+        fields = {**reading.fields(values), "kind": PAIR.name, "context": ""}
+        if isinstance(direction := fields.get("direction"), str):
+            fields["direction"] = direction.strip()
+        groups = [reading.get(values, name) for name in ("group", "other_group")]
+        if all(groups):
+            fields["target"] = " / ".join(sorted(map(str, groups)))
+        elif "target" not in fields:
+            both = all(isinstance(text, str) for text in texts)
+            found = groups_of(*map(str, texts)) if both else None
+            fields["target"] = " / ".join(found) if found else _domain_of(reading, fields)
+        sentences = [
+            {"sentence": text, "gold_label": gold}
+            for text, gold in zip(texts, PAIR.roles, strict=True)
+            if text is not None
+        ]
+        yield RawItem(where, fields, sentences)
+    if again:
+        how = "counted, as the mapping file says" if keep else "left out"
+        reading.notes.append(f"{amount(again, 'row')} with a pair that an earlier row has: {how}")
+    if exchanged:
+        reading.notes.append(
+            f"{amount(len(exchanged), 'pair')} with the sentences of another exchanged, so that "
+            f"both are the stereotype ({some(exchanged, _SHOWN)})"
+        )
+
+
+def _domain_of(reading: Reading, fields: Fields) -> Any:
+    return (reading.mapping and reading.mapping.domain) or fields.get("domain")
+
+
 def _choices(reading: Reading) -> Iterator[RawItem]:
     """Rows with a list of choices, whose order the mapping file says."""
     order = reading.mapping.order if reading.mapping else None
@@ -322,7 +371,7 @@ def _choices(reading: Reading) -> Iterator[RawItem]:
         raise CurationError(
             f"{reading.path}: does not say which of the «{column}» is the stereotype",
             PAIRS
-            if are_pairs(sizes)
+            if sizes == {2}
             else 'write a mapping file with order = ["…", "…", "…"], the gold label of the first, '
             f"second and third choice of every row; they are {ORDER}. If rows have them in "
             "different orders, write each text into a column of its own",

@@ -40,6 +40,7 @@ class MappingFile(BaseModel):
         order: the gold label of each option of a column ``choices``.
         options: whether options are whole sentences or words that fill BLANK.
         differing: «most»: if the rows of a CAT differ in a text, take the most frequent one.
+        repeated: «count»: a pair that is there several times counts as often.
         raters: in a table of answers, the columns that each have the labels of one rater.
         skip: ids of items to leave out; «bad»: in gold files, leave out those that are not CATs.
     """
@@ -58,6 +59,7 @@ class MappingFile(BaseModel):
     order: tuple[Gold, ...] | None = None
     options: Literal["words", "sentences"] | None = None
     differing: Literal["most"] | None = None
+    repeated: Literal["count"] | None = None
     raters: Annotated[tuple[_Name, ...], Field(max_length=1000)] = ()
     skip: Annotated[tuple[str, ...], Field(max_length=1_000_000)] | Literal["bad"] = ()
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.catsets.content import PAIRS, are_pairs, list_columns, read_parts
+from curation.catsets.content import PAIRS, list_columns, read_parts
 from curation.catsets.entries import (
     IN_SENTENCES,
     Dataset,
@@ -31,7 +31,7 @@ from curation.files import CurationError
 from curation.formats.table_words import read_label
 from curation.kinds import GOLDS, ITEMS
 from curation.records import Fields
-from curation.text.wording import amount, in_words
+from curation.text.wording import amount
 
 INDEX = ("indexlevel0", "unnamed:0", "index")  # columns that pandas writes of its own accord
 _SHOWN = 8
@@ -242,9 +242,8 @@ def _check_needed(reading: Reading, raw_items: Sequence[RawItem]) -> None:
 
 def _check_labels(file: Path, entries: Sequence[Entry]) -> None:
     """Refuse a file of pairs, or with gold labels of which none is known, or all are hidden."""
-    if are_pairs({len(sentences_of(entry.item)) for entry in entries}):
-        sizes = " or ".join(in_words(size) for size in sorted({k.size for k in ITEMS.values()}))
-        raise CurationError(f"{file}: every item has two sentences, and CATs have {sizes}", PAIRS)
+    if entries and all(len(sentences_of(e.item)) == 2 < ITEMS[e.kind].size for e in entries):
+        raise CurationError(f"{file}: every item has a context and two sentences", PAIRS)
     foreign: dict[str, None] = {}
     for entry in entries:
         for sentence in sentences_of(entry.item):
@@ -293,6 +292,7 @@ def _item(raw: RawItem, mapping: MappingFile | None) -> Fields:
         "context": values.get("context"),
         "tier": values.get("tier"),
         "target_original": values.get("target_original"),
+        "direction": values.get("direction"),
     }
     item = {name: value for name, value in item.items() if value is not None}
     sentences = raw.sentences

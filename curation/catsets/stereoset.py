@@ -206,10 +206,11 @@ def _cat(entry: Entry) -> Cat:
                 "target": target,
                 "family": target,
                 "split": "test",
-                "context": item["context"],
+                "context": item["context"] if ITEMS[kind].context else item.get("context", ""),
                 "associations": options,
                 "tier": _tier(item, options),
                 "target_original": item.get("target_original") or None,
+                "direction": item.get("direction") or None,
             }
         )
     except KeyError as error:
@@ -219,11 +220,16 @@ def _cat(entry: Entry) -> Cat:
         problem = f": not a CAT with {in_words(size)} sentences and their gold labels"
         if isinstance(error, ValidationError) and len(item["sentences"]) == size:
             first = error.errors()[0]
-            problem = f", field {'.'.join(map(str, first['loc']))!r}: {first['msg']}"
+            field = ".".join(map(str, first["loc"])) or "context"
+            problem = f", field {field!r}: {first['msg'].removeprefix('Value error, ')}"
         raise CurationError(
             f"{place}{problem}",
             "use a gold file, which has only validated CATs; see docs/datasets.md",
         ) from None
+    if len({option.sentence.strip() for option in options}) == 1 and not cat.context:
+        raise CurationError(
+            f"{place}: the sentences of the pair are the same", "correct one of them"
+        )
     roles = ITEMS[kind].roles
     if {a.gold for a in options} != set(roles):
         raise CurationError(
@@ -379,6 +385,8 @@ def item_of(
         for option, sentence, gold in options
     ]
     original = {"target_original": cat.target_original} if cat.target_original else {}
+    if direction := getattr(cat, "direction", None):
+        more["direction"] = direction
     return {
         "id": cat.id,
         "target": cat.target,

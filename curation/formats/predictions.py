@@ -2,7 +2,8 @@
 
 StereoSet's form is ``{"intrasentence": [{"id", "score"}], "intersentence": [...]}``. A JSON list of
 such rows, JSON Lines and a CSV table with the columns id and score are read too: the gold file says
-of which kind the CAT of a sentence is.
+of which kind the CAT of a sentence is. A CSV table as CrowS-Pairs' ``metric.py`` writes it has the
+sentences themselves, and two scores in a row.
 """
 
 import math
@@ -19,19 +20,24 @@ from curation.text.wording import amount
 _FORMATS = "see «Predictions» in docs/formats.md for the forms that are read"
 
 
-def read_predictions(path: Path) -> Iterator[tuple[str, Any]]:
+PAIR_SCORES = {"sent_more_score": "stereotype", "sent_less_score": "anti-stereotype"}
+"""The columns of ``metric.py`` with scores, and whose scores they are."""
+
+
+def read_predictions(path: Path, cats: Sequence[Cat] = ()) -> Iterator[tuple[str, Any]]:
     """The (id, score) pairs of a predictions file, unchecked.
 
     Args:
-        path: a ``.jsonl`` file has one row per line; a ``.csv`` file has the columns id and score;
-            any other file is JSON.
+        path: a ``.jsonl`` file has one row per line; a ``.csv`` file has the columns id and score,
+            or those of ``metric.py``; any other file is JSON.
+        cats: the pairs whose sentences a file of ``metric.py`` has.
 
     Raises:
         CurationError: the file cannot be read or has another form; the message names the place.
     """
     suffix = path.suffix.lower()
     if suffix == ".csv":
-        yield from _csv(path)
+        yield from _csv(path, cats)
         return
     for where, row in _lines(path) if suffix == ".jsonl" else _json(path):
         if not isinstance(row, dict) or "id" not in row or "score" not in row:
@@ -61,8 +67,11 @@ def _lines(path: Path) -> Iterator[tuple[str, Any]]:
         yield f"{path} line {number}", row
 
 
-def _csv(path: Path) -> Iterator[tuple[str, Any]]:
+def _csv(path: Path, cats: Sequence[Cat]) -> Iterator[tuple[str, Any]]:
     columns, rows = read_csv(read_text(path), path)
+    if {"sent_more", "sent_less", *PAIR_SCORES} <= set(columns):
+        yield from _by_sentences(path, rows, cats)
+        return
     if missing := [name for name in ("id", "score") if name not in columns]:
         raise CurationError(
             f"{path}: not predictions: no column «{missing[0]}»",
@@ -75,6 +84,25 @@ def _csv(path: Path) -> Iterator[tuple[str, Any]]:
                 f"{path} line {number}: no «id» and «score»", "complete the row, or delete it"
             )
         yield name, _number(cell)
+
+
+def _by_sentences(
+    path: Path, rows: Iterable[tuple[int, Mapping[str, str]]], cats: Sequence[Cat]
+) -> Iterator[tuple[str, Any]]:
+    """Scores of pairs that are found by their sentences; a pair's second row is left out."""
+    known: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for cat in cats:
+        of = {a.gold: a for a in cat.associations}
+        texts = tuple(of[gold].sentence for gold in PAIR_SCORES.values() if gold in of)
+        known.setdefault(texts, []).append({gold: a.id for gold, a in of.items()})
+    for number, row in rows:
+        texts = (row.get("sent_more", "").strip(), row.get("sent_less", "").strip())
+        if texts not in known:
+            yield f"line {number}", None  # counted as unknown
+        elif known[texts]:
+            ids = known[texts].pop(0)
+            for column, gold in PAIR_SCORES.items():
+                yield ids[gold], _number(row.get(column))
 
 
 def _number(score: Any) -> Any:

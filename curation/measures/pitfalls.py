@@ -402,6 +402,7 @@ def pitfalls(
     Raises:
         CurationError: ``own`` cannot be read; the message names the line. Or a worker died.
     """
+    cats = with_context(cats)
     targets = tuple(dict.fromkeys((cat.domain, cat.target) for cat in cats))
     checks = _Checks(language, own, targets)
     why = dict(checks.why)
@@ -481,6 +482,11 @@ def _in_worker(*settings: Any) -> _Checks:
     return _Checks(*settings)
 
 
+def with_context(cats: Sequence[Cat]) -> list[Cat]:
+    """The CATs that can have these pitfalls: they are about contexts, and pairs have none."""
+    return [cat for cat in cats if ITEMS[cat.kind].context]
+
+
 def blocking(
     cats: Sequence[Cat], *, language: str, names: Names, off: Mapping[str, str]
 ) -> Counter[str]:
@@ -488,6 +494,7 @@ def blocking(
 
     This is much faster than all checks.
     """
+    cats = with_context(cats)
     words, meta = lists(language, None), meta_patterns(language)
     found: set[tuple[str, str]] = set()
     for cat in cats:

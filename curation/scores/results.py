@@ -237,7 +237,7 @@ def score_predictions(
         CurationError: a prediction is repeated, missing or not a finite number; the file has no
             score of a kind; no CAT is of the tier. The message names the id or the kind.
     """
-    pairs = list(read_predictions(path))
+    pairs = list(read_predictions(path, source.cats))
     asked = source.of_kind(kind)
     known = {a.id for cat in source.cats for a in cat.associations}
     wanted = {a.id for cat in asked.cats for a in cat.associations}

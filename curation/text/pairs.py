@@ -1,8 +1,12 @@
-"""The words in which the two sentences of a pair differ."""
+"""The words in which the two sentences of a pair differ, and the groups that they name."""
 
 from difflib import SequenceMatcher
 
 from curation.text.words import words
+
+_LONGEST = 3  # words of the name of a group
+_MOST_LETTERS = 8  # of a name, in a script without spaces
+_SIGNS = ".,;:!?\"'()«»“”‘’…。，、"
 
 
 def differing(first: str, second: str, language: str = "en") -> tuple[list[str], list[str]]:
@@ -28,3 +32,27 @@ def differing(first: str, second: str, language: str = "en") -> tuple[list[str],
         [word for _, start, end, _, _ in changed for word in left[start:end]],
         [word for _, _, _, start, end in changed for word in right[start:end]],
     )
+
+
+def groups_of(first: str, second: str) -> list[str] | None:
+    """The two groups that a pair is about: the first words that are exchanged, in small letters.
+
+    Words are split at spaces; without any, each letter is one. They are short: longer texts say
+    something else than a group.
+
+    Returns:
+        The two names in alphabetical order; None if there are none.
+
+    >>> groups_of("The old Welsh baker was late.", "The old Irish baker was kind.")
+    ['irish', 'welsh']
+    >>> groups_of("She bakes.", "Nobody in the whole town bakes.") is None
+    True
+    """
+    spaced = " " in first and " " in second
+    texts = [text.casefold().split() if spaced else list(text) for text in (first, second)]
+    left, right = ([word.strip(_SIGNS) or word for word in text] for text in texts)
+    for what, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        if what == "replace" and max(b - a, d - c) <= (_LONGEST if spaced else _MOST_LETTERS):
+            space = " " if spaced else ""
+            return sorted((space.join(left[a:b]), space.join(right[c:d])))
+    return None

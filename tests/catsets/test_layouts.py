@@ -228,7 +228,7 @@ def test_a_field_that_is_empty_is_named(tmp_path: Path) -> None:
     content = items()
     content[2]["context"] = ""
     path = catsets.write_json(tmp_path / "a.json", catsets.stereoset(content))
-    with fails("(id cat-3), field 'context': String should"):
+    with fails("(id cat-3), field 'context': an item of the kind intersentence has a context"):
         read_cats(path)
 
 

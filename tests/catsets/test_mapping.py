@@ -169,7 +169,7 @@ def test_the_examples_of_the_docs_are_mapping_files(tmp_path: Path) -> None:
     keys: set[str] = set()
     for text in examples:
         keys |= read_mapping(mapping(tmp_path, text)).model_fields_set
-    others = {"options", "raters"}
+    others = {"options", "raters", "repeated"}
     assert keys == set(MappingFile.model_fields) - others
     assert all(f"| `{k}` |" in section or f"| `[{k}]` |" in section for k in keys | others)
 

@@ -137,14 +137,13 @@ def test_a_file_that_is_not_a_set_of_cats_is_named(tmp_path: Path, name: str) ->
         read_dataset(path)
 
 
-def test_pairs_in_a_known_layout_are_not_offered_a_mapping_file(tmp_path: Path) -> None:
+def test_pairs_with_a_context_are_sent_to_the_layout_of_pairs(tmp_path: Path) -> None:
     about = {"id": "1", "domain": "craft", "target": "baker", "context": "The baker is BLANK."}
     rows = [about | {"sentence": f"The baker is {gold}.", "gold_label": gold} for gold in "xy"]
     choices = catsets.write_lines(tmp_path / "b.jsonl", [about | {"choices": ["kind", "rude"]}])
     for path in (catsets.write_csv(tmp_path / "a.csv", rows), choices):
-        with fails(fix="no unrelated one, so lms, ss and icat cannot be computed") as caught:
+        with fails(fix="both sentences of a pair into one row, without a context"):
             read_dataset(path)
-        assert "mapping file" not in caught.value.fix
 
 
 def test_the_settings_of_a_campaign_are_not_a_mapping_file(tmp_path: Path) -> None:
