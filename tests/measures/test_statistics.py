@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.kinds import GOLDS, KINDS
+from curation.kinds import CAT_KINDS, GOLDS
 from curation.measures.statistics import different_in_sample, statistics, word_count
 from curation.stats.intervals import mean_interval
 from curation.text.words import NotCheckedError
@@ -122,7 +122,7 @@ def test_nothing_collected_has_no_means() -> None:
         **dict.fromkeys(("mean_words", "mean_characters", "mean_tokens")),
         **dict.fromkeys(("terms", "cats", "tier_3", "tier_4", "tier_5", "tier_unknown"), 0),
     }
-    assert all(found["kinds"][kind]["domains"] == {} for kind in KINDS)
+    assert all(found["kinds"][kind]["domains"] == {} for kind in CAT_KINDS)
     assert all(row["mean"] is None and row["cats"] == 0 for row in found["gaps"])
     assert found["vocabulary"] == found["terms"] == []
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from curation.kinds import KINDS, Kind
+from curation.kinds import CAT_KINDS, Kind
 from curation.models import tiny
 from curation.models.scoring import ModelSpec, Scorer
 from curation.records import Cat
@@ -48,7 +48,7 @@ def cat(term: str, place: str, kind: Kind) -> Cat:
     return made_up(context, *sentences, name=name, kind=kind, domain="craft", target=term)
 
 
-CATS = [cat(term, place, kind) for kind, term, place in product(KINDS, TERMS, PLACES)]
+CATS = [cat(term, place, kind) for kind, term, place in product(CAT_KINDS, TERMS, PLACES)]
 
 
 def corpus(share: float) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from curation.catsets.stereoset import read_cats
 from curation.formats.predictions import read_predictions
-from curation.kinds import KINDS, Kind
+from curation.kinds import CAT_KINDS, Kind
 from curation.records import Cat
 from curation.scores.results import beyond_chance, measured_baselines
 from curation.stats.artefacts import Artefact, artefacts, length, negativity, unigram
@@ -43,7 +43,7 @@ def figures(one: Mapping[str, Any], kind: Kind) -> tuple[float, float, float]:
 
 
 def test_the_development_set_is_whole(cats: list[Cat]) -> None:
-    assert [sum(cat.kind == kind for cat in cats) for kind in KINDS] == [2106, 2123]
+    assert [sum(cat.kind == kind for cat in cats) for kind in CAT_KINDS] == [2106, 2123]
 
 
 def test_overlap_comes_near_the_figures_that_were_measured_of_it(official: Any) -> None:
@@ -77,7 +77,7 @@ def test_length_and_its_opposite_are_one_fact(cats: list[Cat]) -> None:
         results(comparisons(cats, {a: sign * n for a, n in scores.items()}), model="-")
         for sign in (1.0, -1.0)
     )
-    for kind in KINDS:
+    for kind in CAT_KINDS:
         assert np.add(figures(one, kind)[:2], figures(other, kind)[:2]) == pytest.approx([100, 100])
 
 

@@ -10,7 +10,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from curation.formats.markdown import inline
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.release.metadata import responsible
 from curation.release.texts import questions
 from curation.release.texts.card import card, header, statement
@@ -31,10 +31,10 @@ DATA = [
     DataFile(path, "0" * 64, 10, 3)
     for path in (
         *(f"{kind}/{split}-00000-of-00001.parquet"
-          for kind in KINDS for split in ("test", "validation")),
+          for kind in CAT_KINDS for split in ("test", "validation")),
         *(f"cats/{split}-00000-of-00001.parquet" for split in SPLITS),
         *(f"{name}/full-00000-of-00001.parquet" for name in ("annotations", "terms")),
-        *(f"cats/{kind}-{split}.jsonl" for kind in KINDS for split in SPLITS),
+        *(f"cats/{kind}-{split}.jsonl" for kind in CAT_KINDS for split in SPLITS),
         *("annotations.csv", "terms.jsonl", "dev.json", "test.json", "STATEMENT.md", "LICENSE"),
         *("lm-eval/README.md", "croissant.json", "datapackage.json", "CITATION.cff"),
         *("release.json", "errata.jsonl"),

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from pyarrow.parquet import read_table
 
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.release.metadata import citation
 from curation.released.facts import Licence, Statement
 from support import releases
@@ -96,7 +96,7 @@ def annotations(folder: Path) -> list[dict[str, Any]]:
 def parts(folder: Path) -> list[tuple[str, str]]:
     """The kinds and splits that have CATs."""
     found = {(cat["kind"], cat["split"]) for cat in published(folder).values()}
-    return [(kind, split) for kind in KINDS for split in HUB if (kind, split) in found]
+    return [(kind, split) for kind in CAT_KINDS for split in HUB if (kind, split) in found]
 
 
 def header(folder: Path) -> Any:

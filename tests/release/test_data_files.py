@@ -15,7 +15,7 @@ import yaml
 from pyarrow import parquet
 
 from curation.catsets.stereoset import read_cats
-from curation.kinds import GOLDS, KINDS
+from curation.kinds import CAT_KINDS, GOLDS
 from curation.records import Annotation, Cat, Term
 from curation.release import build, data_files
 from curation.release.metadata import bibtex, citation, croissant, datapackage, responsible
@@ -63,7 +63,7 @@ def test_columns_are_fields_of_their_records() -> None:
     assert columns_of("annotations") == list(Annotation.model_fields)
     assert columns_of("sealed") == list(SealedCat._fields)
     assert set(columns_of("hidden")) <= set(PublishedCat._fields)
-    own = {*Term.model_fields, *PublishedTerm._fields, *KINDS}
+    own = {*Term.model_fields, *PublishedTerm._fields, *CAT_KINDS}
     assert set(columns_of("terms")) <= own
     only_hidden = {"options", "commitment"}
     assert set(columns_of("hidden")) - only_hidden == set(columns_of("cats")) - TELLING
@@ -153,7 +153,9 @@ def fields(cat: Cat | PublishedCat) -> tuple[Any, ...]:
 
 def test_there_is_a_file_for_each_configuration_and_split(files: Files) -> None:
     splits = ("validation", "test")
-    by_kind = {kind: {s: f"{kind}/{s}-00000-of-00001.parquet" for s in splits} for kind in KINDS}
+    by_kind = {
+        kind: {s: f"{kind}/{s}-00000-of-00001.parquet" for s in splits} for kind in CAT_KINDS
+    }
     whole = {name: {"full": f"{name}/full-00000-of-00001.parquet"} for name in TABLES}
     cats = {split: f"cats/{split}-00000-of-00001.parquet" for split in ("dev", "test")}
     assert configs(files) == {**by_kind, "cats": cats, **whole}
@@ -164,7 +166,7 @@ def test_there_is_a_file_for_each_configuration_and_split(files: Files) -> None:
 
 def test_the_tables_have_the_rows_of_the_flat_files(files: Files, flat: Files) -> None:
     for split in ("dev", "test"):
-        wanted = [row for kind in KINDS for row in rows(flat[f"cats/{kind}-{split}.jsonl"])]
+        wanted = [row for kind in CAT_KINDS for row in rows(flat[f"cats/{kind}-{split}.jsonl"])]
         assert table(files[f"cats/{split}-00000-of-00001.parquet"]).to_pylist() == wanted
     terms = table(files["terms/full-00000-of-00001.parquet"])
     assert terms.to_pylist() == rows(flat["terms.jsonl"])
@@ -198,7 +200,7 @@ def test_labels_are_the_integers_of_stereoset_on_the_hub(files: Files) -> None:
 
 def test_our_reader_gives_the_same_cats(files: Files, tmp_path: Path) -> None:
     back = []
-    for name in (name for name in files if name.startswith(KINDS)):
+    for name in (name for name in files if name.startswith(CAT_KINDS)):
         path = tmp_path / name.replace("/", "-")
         path.write_bytes(files[name])
         back += [fields(cat) for cat in read_cats(path)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from curation.campaign.store import Campaign
 from curation.catsets.stereoset import dataset
-from curation.kinds import GOLDS, KINDS, Gold
+from curation.kinds import CAT_KINDS, GOLDS, Gold
 from curation.records import Cat, SplitName
 from curation.release import differences
 from curation.release.differences import Change, Difference, difference
@@ -210,7 +210,7 @@ def a_cat(draw: st.DrawFn, name: str) -> PublishedCat:
     pairs = zip(ids, golds, strict=True)
     options = [PublishedOption(f"{name}-{n}", draw(A_WORD), gold) for n, gold in pairs]
     split: SplitName = draw(st.sampled_from(["dev", "test"]))
-    about = (name, draw(st.sampled_from(KINDS)), draw(A_WORD), draw(A_WORD), None, split)
+    about = (name, draw(st.sampled_from(CAT_KINDS)), draw(A_WORD), draw(A_WORD), None, split)
     tier = draw(st.sampled_from([3, 4, 5]))
     return PublishedCat(*about, draw(A_WORD), tier, tuple(options))  # type: ignore[arg-type]
 

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
 from curation.catsets.stereoset import read_cats
-from curation.kinds import GOLDS, KINDS, Kind
+from curation.kinds import CAT_KINDS, GOLDS, Kind
 from curation.models.rules import ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
 from curation.models.tiny import make
@@ -107,7 +107,7 @@ def export(folder: Path, contents: Contents) -> list[str]:
 def ours(cats: Sequence[Cat], model: Path) -> dict[str, float]:
     """The score of each association by the rule of its kind."""
     scorer, found = Scorer(ModelSpec(str(model))), {}
-    for kind in KINDS:
+    for kind in CAT_KINDS:
         asked = [(cat, a) for cat in cats if cat.kind == kind for a in cat.associations]
         requests = [ScoringRequest(kind, cat.context, a.sentence) for cat, a in asked]
         for (_, a), value in zip(asked, scorer.score(RULES[kind], requests), strict=True):
@@ -136,7 +136,7 @@ def check(
         How many comparisons of each kind tie.
     """
     mine, ties = ours(cats, model), {}
-    for kind in KINDS:
+    for kind in CAT_KINDS:
         of_kind = [cat for cat in cats if cat.kind == kind]
         task = harness_files.task_name(release, (kind, split))
         theirs = logged(answer.samples[task], of_kind)

@@ -13,7 +13,7 @@ from curation.campaign.store import Campaign
 from curation.campaign.versions import EARLIER, earlier
 from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.records import Cat, Task, Term
 from curation.release import quality, versions
 from curation.released.contents import Contents, PublishedTerm, SealedCat, published
@@ -176,7 +176,7 @@ def contents(cats: list[Cat]) -> Contents:
     terms = {}
     for cat in cats:
         term = Term(id=cat.term, text=cat.target, domain=cat.domain)
-        terms[cat.term] = PublishedTerm(term, cat.split, dict.fromkeys(KINDS, 1))
+        terms[cat.term] = PublishedTerm(term, cat.split, dict.fromkeys(CAT_KINDS, 1))
     own = (tuple(map(published, cats)), pd.DataFrame(), tuple(terms.values()))
     return Contents("0.2.0", *own, FileSettings())
 

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from curation.catsets.stereoset import read_cats
 from curation.files import read_json, read_records
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.reasons import REASONS
 from curation.records import Cat, Rejection
 from curation.release.anonymous import anonymize
@@ -126,7 +126,7 @@ def test_stereosets_own_loader_reads_every_cat(example_release: Path, split: str
     path = example_release / f"{split}.json"
     found = harnesses.stereoset(path)
     cats = {cat.id: cat for cat in read_cats(path)}
-    for kind in KINDS:
+    for kind in CAT_KINDS:
         for read in found[kind]:
             cat = cats.pop(read.id)
             about = (cat.kind, cat.domain, cat.target, cat.context)
@@ -154,7 +154,7 @@ def test_bias_bench_reads_fillers_of_one_word(example_release: Path, split: str)
 
 
 def test_files_of_other_languages_are_read(arabic_release: Path, japanese_release: Path) -> None:
-    arabic, japanese = (arabic_release, KINDS[1], 5), (japanese_release, KINDS[0], 0)
+    arabic, japanese = (arabic_release, CAT_KINDS[1], 5), (japanese_release, CAT_KINDS[0], 0)
     for folder, kind, people in (arabic, japanese):
         for split in SPLITS:
             own = read_cats(folder / f"{split}.json")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from curation.files import shipped
 from curation.formats import table_words
-from curation.kinds import ACTIONS, GOLDS, KINDS, ROUND_KINDS, ROUNDS, RoundKindName
+from curation.kinds import ACTIONS, CAT_KINDS, GOLDS, ROUND_KINDS, ROUNDS, RoundKindName
 from curation.models.chat import read_prompts
 from curation.records import FLAGS, Shown, Task
 from curation.rounds.platforms import pages
@@ -456,12 +456,12 @@ def test_a_shipped_set_has_every_answer_and_a_reason_each(language: str) -> None
     assert len({each.text for each in sentences}) == len(sentences)
     assert all(len(each.why) > 20 for each in sentences)
     assert any("BLANK" in each.context for each in sentences)
-    for kind in (*KINDS, "neutral"):
+    for kind in (*CAT_KINDS, "neutral"):
         written = pages.read_training(NOWHERE, language, kind)
         assert len(written) >= 4
         assert {each.label for each in written} == {"good", "bad"}
         assert all(len(each.why) > 20 for each in written)
-        if kind in KINDS:
+        if kind in CAT_KINDS:
             gaps = {"BLANK" in each.context for each in written}
             assert gaps == {kind == "intrasentence"}
     terms = pages.read_training(NOWHERE, language, "review")

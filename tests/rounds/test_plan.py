@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.kinds import GOLDS, KINDS, Kind
+from curation.kinds import CAT_KINDS, GOLDS, Kind
 from curation.records import Association, Item, Shown, Task, Term
 from curation.rounds.answers.people import sealed
 from curation.rounds.planning import review_tasks, validation_tasks, writing_tasks
@@ -50,7 +50,7 @@ def test_every_term_gets_as_many_tasks_as_items_are_wanted_and_never_two_in_a_ro
 
 
 def test_both_kinds_of_writing_in_one_round_name_have_other_ids() -> None:
-    one, two = (written([term(1)], kind=kind) for kind in KINDS)
+    one, two = (written([term(1)], kind=kind) for kind in CAT_KINDS)
     assert one[0].id != two[0].id
 
 

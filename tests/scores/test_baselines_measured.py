@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.records import Cat
 from curation.scores.results import beyond_chance, expected_baselines, measured_baselines
 from curation.stats.artefacts import Artefact, Scores
@@ -111,8 +111,8 @@ def test_the_borders_of_chance(lms: Ends, ss: Ends, expected: list[str]) -> None
 
 
 def test_kinds_come_in_their_order_and_may_be_missing() -> None:
-    far = result((90.0, 95.0), (49.0, 51.0), kinds=KINDS[::-1])
-    assert kinds_and_metrics(beyond_chance(far)) == [(kind, "lms") for kind in KINDS]
+    far = result((90.0, 95.0), (49.0, 51.0), kinds=CAT_KINDS[::-1])
+    assert kinds_and_metrics(beyond_chance(far)) == [(kind, "lms") for kind in CAT_KINDS]
     assert beyond_chance(result(None, None, kinds=())) == []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.models.rules import PROFILES, rules_name
 from curation.records import Cat
 from curation.scores.groups import Group, groups, mark_heads, member_runs, profiles_in, single
@@ -19,7 +19,7 @@ from support.expected import fails
 
 def under(model: str, family: Any, profile: Any = "acl-ll", rules: Any = (), **about: Any) -> Run:
     """A run of a family that has scored both kinds, under a profile or under two rules."""
-    named: Any = dict(zip(KINDS, rules, strict=False) if rules else PROFILES[profile][family])
+    named: Any = dict(zip(CAT_KINDS, rules, strict=False) if rules else PROFILES[profile][family])
     scored = run(model, rules_name(named), p=S, q=S)
     return replace(scored, about={"model": model, "family": family, "rules": named, **about})
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from curation.files import shipped
-from curation.kinds import KINDS, Kind
+from curation.kinds import CAT_KINDS, Kind
 from curation.models.rules import PROFILES
 from curation.records import Cat
 from curation.scores import published
@@ -38,7 +38,9 @@ def cats_of(domain: str, *targets: str, kind: Kind = "intrasentence") -> list[Ca
 def whole(split: str) -> list[Cat]:
     """A CAT of each kind for each of the papers' terms of a split."""
     terms = [(one.domain, one.term) for one in targets() if one.split == split]
-    return [c for kind in KINDS for domain, term in terms for c in cats_of(domain, term, kind=kind)]
+    return [
+        c for kind in CAT_KINDS for domain, term in terms for c in cats_of(domain, term, kind=kind)
+    ]
 
 
 DEV, TEST = whole("dev"), whole("test")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from curation.files import read_records
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.records import Score
 from curation.scores.asking import questions
 from curation.scores.boards import board
@@ -120,7 +120,7 @@ def test_predictions_are_a_run_and_may_declare_their_rules(tmp_path: Path) -> No
     assert (profile.name, profile.profile, profile.rules) == ("a/b/arxiv", "arxiv", {})
     rule = read_predictions_run(f"m @ ll-acl_nsp = {file}")
     assert (rule.name, rule.profile) == ("m/ll-acl_nsp", "")
-    assert rule.rules == {KINDS[0]: "ll-acl", KINDS[1]: "nsp"}
+    assert rule.rules == {CAT_KINDS[0]: "ll-acl", CAT_KINDS[1]: "nsp"}
     with fails("there is no profile or rule «acl-l»", fix="acl-ll"):
         read_predictions_run(f"m@acl-l={file}")
 
@@ -172,8 +172,14 @@ def test_a_run_without_these_cats_is_left_out_with_a_message() -> None:
 
 
 def test_rules_are_those_of_the_run_or_else_of_the_folder() -> None:
-    run = Run("m", "default", "", {}, {"family": "causal", "rules": {KINDS[1]: "b", KINDS[0]: "a"}})
-    assert (run.family, run.rules) == ("causal", {KINDS[0]: "a", KINDS[1]: "b"})
+    run = Run(
+        "m",
+        "default",
+        "",
+        {},
+        {"family": "causal", "rules": {CAT_KINDS[1]: "b", CAT_KINDS[0]: "a"}},
+    )
+    assert (run.family, run.rules) == ("causal", {CAT_KINDS[0]: "a", CAT_KINDS[1]: "b"})
     one, two = {"intrasentence": "ll-acl"}, {"intersentence": "nsp"}
     for folder, rules in (("ll-acl", {**one, "intersentence": "ll-acl"}), ("nsp", two),
                           ("ll-acl_nsp", one | two)):  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.records import Cat
 from curation.scores.answer_report import Limits, choice_report
 from curation.scores.answers import by_cat, group_differences, questions_table, uneven_groups
@@ -62,7 +62,7 @@ def test_the_two_shares_are_tested_once_if_they_are_the_same() -> None:
 
 def test_kinds_do_not_look_like_groups() -> None:
     # Intersentence CATs are always refused, and one term has more of them than the others.
-    intra, inter = (made_up(6, n, kind=kind) for n, kind in zip((8, 2), KINDS, strict=False))
+    intra, inter = (made_up(6, n, kind=kind) for n, kind in zip((8, 2), CAT_KINDS, strict=False))
     cats = [*intra, *(cat.model_copy(update={"id": f"{cat.id}x"}) for cat in inter)]
     cats += [
         cat.model_copy(update={"id": f"{cat.id}y{n}"})

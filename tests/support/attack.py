@@ -9,7 +9,7 @@ from typing import Any
 
 from wordfreq import top_n_list
 
-from curation.kinds import GOLDS, KINDS
+from curation.kinds import CAT_KINDS, GOLDS
 from support.builds import trusted
 from support.labelled import Desk
 from support.scored import put
@@ -50,12 +50,12 @@ def item(number: int) -> dict[str, Any]:
 
 
 def kind(number: int) -> str:
-    return KINDS[number // 4 % 2]
+    return CAT_KINDS[number // 4 % 2]
 
 
 def campaign(forked: Any, root: Path, *, items: int, models: int) -> Path:
     """A campaign of trusted items, and models that prefer options by chance."""
-    data: dict[str, list[Any]] = {name: [] for name in KINDS}
+    data: dict[str, list[Any]] = {name: [] for name in CAT_KINDS}
     for number in range(items):
         data[kind(number)].append(item(number))
     desk = Desk(forked, trusted(forked, root, data, name="Made up"))

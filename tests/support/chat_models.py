@@ -17,7 +17,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch.nn.functional import cross_entropy
 
-from curation.kinds import KINDS, Kind
+from curation.kinds import CAT_KINDS, Kind
 from curation.models.chat import Prompt, Prompts, read_prompts
 from curation.models.tiny import one_thread
 from curation.records import Cat
@@ -150,7 +150,7 @@ def random_chat_model(folder: Path, *, seed: int = 0) -> Path:
         draws = np.random.default_rng(seed)
         asked = [
             [_asked(kind, prompt, *_case(draws), _options(draws, prompts)[0]) for _ in range(24)]
-            for kind in KINDS
+            for kind in CAT_KINDS
             for prompt in prompts.by_kind[kind]
         ]
         states = [_states(model, tokenizer, texts) for texts in asked]
@@ -217,7 +217,7 @@ def _short_question(draws: np.random.Generator, prompts: Prompts) -> tuple[str, 
 
 def _question(draws: np.random.Generator, prompts: Prompts) -> tuple[str, str]:
     """A question as the rule ``choice`` asks it, and the answer."""
-    kind = KINDS[int(draws.integers(len(KINDS)))]
+    kind = CAT_KINDS[int(draws.integers(len(CAT_KINDS)))]
     prompt = prompts.by_kind[kind][int(draws.integers(len(prompts.by_kind[kind])))]
     target, form = _case(draws)
     words, answer = _options(draws, prompts)
@@ -240,7 +240,7 @@ def _options(draws: np.random.Generator, prompts: Prompts) -> tuple[list[str], s
 
 def _sentence(draws: np.random.Generator) -> str:
     """A text to learn the language from: nine of ten have a ``MIDDLING`` word."""
-    kind = KINDS[int(draws.integers(len(KINDS)))]
+    kind = CAT_KINDS[int(draws.integers(len(CAT_KINDS)))]
     target, form = _case(draws)
     word = str(draws.choice(MIDDLING if draws.random() < 0.9 else LIKED))
     context, (sentence,) = _texts(kind, target, form, [word])
@@ -276,7 +276,7 @@ def _padded(tokenizer: Any, texts: Sequence[str]) -> tuple[Any, Any]:
 
 def _tokenizer(prompts: Prompts) -> Any:
     """A byte-level BPE in which every word of the texts is a token."""
-    texts = [each.text for kind in KINDS for each in prompts.by_kind[kind]]
+    texts = [each.text for kind in CAT_KINDS for each in prompts.by_kind[kind]]
     words = [*LIKED, *MIDDLING, *ODD, *TARGETS, *SHY, SORRY, *prompts.letters, "user", "assistant"]
     texts += [*CONTEXTS, *FIRSTS, *SECONDS, " ".join(words), *words] * 3
     made = Tokenizer(models.BPE())

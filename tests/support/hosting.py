@@ -18,7 +18,7 @@ from curation.campaign.settings import Hide, new_settings
 from curation.campaign.store import Campaign, create_campaign
 from curation.catsets.stereoset import read_cats
 from curation.files import dump_json, dump_line
-from curation.kinds import GOLDS, KINDS
+from curation.kinds import CAT_KINDS, GOLDS
 from curation.records import Cat, Score
 from curation.released.commitments import HiddenGold, assign
 from curation.released.contents import PublishedCat, PublishedOption
@@ -60,7 +60,7 @@ def made_up(cats: int, *, terms: int, seed: int = 1) -> list[PublishedCat]:
     """Test CATs of both kinds in two domains."""
     draws, found = Random(seed), []
     for number in range(cats):
-        kind, of = KINDS[number % 2], number // 2 % terms
+        kind, of = CAT_KINDS[number % 2], number // 2 % terms
         target, domain = f"worker{of}", ("profession", "hobby")[of % 2]
         words = draws.sample(WORDS, 2)
         texts = [f"The {target} is {word} number {number}." for word in (*words, "green")]
@@ -112,7 +112,7 @@ def host(
         hide=hide,
         cats=cats,
         terms=terms,
-        kinds={kind: sum(gold.kind == kind for gold in golds) for kind in KINDS},
+        kinds={kind: sum(gold.kind == kind for gold in golds) for kind in CAT_KINDS},
         rows=rows if hide == "labels" else None,
         sums={name: sha256(public).hexdigest()},
     )

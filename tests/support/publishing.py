@@ -12,7 +12,7 @@ from typing import Any
 from curation.campaign import settings as chosen
 from curation.campaign.store import create_campaign
 from curation.checks.codes import PITFALLS
-from curation.kinds import GOLDS, KINDS
+from curation.kinds import CAT_KINDS, GOLDS
 
 DOMAINS = ("profession", "gender")
 ADJECTIVES = (
@@ -30,7 +30,7 @@ def items(cats: int, *, terms: int, seed: int) -> dict[str, list[dict[str, Any]]
         names = ("".join(draws.choices(SYLLABLES, k=3)).capitalize() for _ in range(2))
         places.add(" and ".join(names))
     for number, place in enumerate(sorted(places)):
-        kind, of = KINDS[number % 2], number // 2 % terms
+        kind, of = CAT_KINDS[number % 2], number // 2 % terms
         target, id = f"worker {seed}{of:02}", f"item-{seed}-{number}"
         words = draws.sample(ADJECTIVES, 3)
         context = f"The {target} of {place} is BLANK."
@@ -77,7 +77,7 @@ def drop_terms(root: Path, terms: Sequence[str]) -> None:
 
 def write_predictions(path: Path, cats: Sequence[Any], *, seed: int) -> None:
     """Made-up scores of every association of public CATs, in StereoSet's form."""
-    draws, made = Random(seed), {kind: list[dict[str, Any]]() for kind in KINDS}
+    draws, made = Random(seed), {kind: list[dict[str, Any]]() for kind in CAT_KINDS}
     for cat in cats:
         made[cat.kind] += [{"id": a.id, "score": draws.uniform(-60, -30)} for a in cat.associations]
     path.parent.mkdir(exist_ok=True)

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from curation.catsets.stereoset import FileSettings
-from curation.kinds import GOLDS, KINDS
+from curation.kinds import CAT_KINDS, GOLDS
 from curation.records import Annotation, Term
 from curation.release import build
 from curation.released import contents as public
@@ -92,7 +92,7 @@ def facts(**changes: Any) -> Facts:
         told.Size(domain=domain, kind=kind, split=split, terms=len(set(own)), cats=len(own))
         for domain in ("profession", "race")
         for split in public.SPLITS
-        for kind in KINDS
+        for kind in CAT_KINDS
         for own in [[c.target for c in content.part(split, kind) if c.domain == domain]]
     ]
     longest = score(model="longest", kind="both", lms=75.0, icat=75.0, few=True)
@@ -114,7 +114,7 @@ def data_files(files: Mapping[str, bytes], content: public.Contents) -> list[pub
     rows = {public.ANNOTATIONS: len(content.annotations), public.TERMS: len(content.terms)}
     for split in public.SPLITS:
         rows[f"{split}.json"] = len(content.part(split))
-        for kind in KINDS:
+        for kind in CAT_KINDS:
             number = len(content.part(split, kind))
             rows[public.flat_path(kind, split)] = number
             rows[public.parquet_path(kind, public.HUB_SPLITS[split])] = number

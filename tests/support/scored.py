@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from curation.campaign.store import Campaign
 from curation.cli import app
 from curation.files import CurationError, dump_line
-from curation.kinds import GOLDS, KINDS
+from curation.kinds import CAT_KINDS, GOLDS
 from curation.models.rules import PROFILES
 from curation.records import Cat, CatAssociation, Score
 
@@ -30,7 +30,7 @@ def make_cats() -> list[Cat]:
         )
         found.append(
             Cat(
-                id=f"c{number}", kind=KINDS[number % 2], domain=("craft", "sport")[term % 2],
+                id=f"c{number}", kind=CAT_KINDS[number % 2], domain=("craft", "sport")[term % 2],
                 term=f"t{term}", target=f"term {term}", family=f"t{term}",
                 split="test" if term < 3 else "dev", context="BLANK", associations=three,
             )
@@ -98,7 +98,7 @@ def scored_campaign(campaign: Campaign) -> Path:
 
 def write_gold(path: Path, cats: Sequence[Cat]) -> Path:
     labels = [{"label": "stereotype"}, {"label": "stereotype"}, {"label": "unrelated"}]
-    data: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+    data: dict[str, list[Any]] = {kind: [] for kind in CAT_KINDS}
     for cat in cats:
         sentences = [
             {"id": a.id, "sentence": a.sentence, "gold_label": a.gold, "labels": labels}

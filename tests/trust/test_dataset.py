@@ -11,7 +11,7 @@ from curation.campaign.settings import TrustSettings
 from curation.campaign.source import campaign_source, gold_source
 from curation.campaign.store import Campaign, open_campaign
 from curation.files import read_json
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.records import VALUES, Bias
 from curation.trust.dataset import dataset_input, measure_values
 from curation.trust.protocol.table import dataset_criteria
@@ -25,7 +25,7 @@ from support.scored import CATS, chance, likes, put, scored_campaign, write_gold
 
 def test_a_campaign_gives_its_runs_by_sets_of_rules(campaign: Campaign) -> None:
     scored_campaign(campaign)
-    rules = dict(zip(KINDS, ("ll-acl", "ratio"), strict=True))
+    rules = dict(zip(CAT_KINDS, ("ll-acl", "ratio"), strict=True))
     put(campaign.folder("scores"), "likes", "ll-acl_ratio+lower", likes, rules=rules)
     data = dataset_input(campaign_source(campaign))
     assert len(data.cats) == 20
@@ -103,7 +103,7 @@ def test_bias_measures_give_their_strength(tmp_path: Path) -> None:
 def test_gold_files_give_votes_second_labels_and_partial_predictions(tmp_path: Path) -> None:
     gold = write_gold(tmp_path / "gold.json", CATS)
     content = json.loads(gold.read_text("utf-8"))
-    sentence = content["data"][KINDS[0]][0]["sentences"][0]
+    sentence = content["data"][CAT_KINDS[0]][0]["sentences"][0]
     sentence["labels"] = [
         {"label": label, "human_id": person}
         for person, label in (("a", "stereotype"), ("b", "unrelated"), ("a", "unrelated"))
@@ -111,14 +111,14 @@ def test_gold_files_give_votes_second_labels_and_partial_predictions(tmp_path: P
     gold.write_text(json.dumps(content), "utf-8")
     some = [a.id for cat in CATS[:6] for a in cat.associations]
     scores = [{"id": name, "score": float(n)} for n, name in enumerate(some)]
-    (tmp_path / "p.json").write_text(json.dumps({KINDS[0]: scores, KINDS[1]: []}), "utf-8")
+    (tmp_path / "p.json").write_text(json.dumps({CAT_KINDS[0]: scores, CAT_KINDS[1]: []}), "utf-8")
     heard = Heard()
     source = gold_source([gold], scores=tmp_path / "none")
     predictions = [f"p={tmp_path / 'p.json'}"]
     data = dataset_input(source, predictions=predictions, pitfalls=False, reporter=heard)
     assert data.name == "gold"
     assert data.votes is not None
-    place = [cat.id for cat in data.cats].index(content["data"][KINDS[0]][0]["id"])
+    place = [cat.id for cat in data.cats].index(content["data"][CAT_KINDS[0]][0]["id"])
     assert data.votes[3 * place].tolist() == [1, 0, 2, 0]
     (again,) = data.retests
     assert (again.name, again.cats.tolist()) == ("the same annotator", [place])

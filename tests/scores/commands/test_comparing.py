@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.models.rules import PROFILES, rules_name
 from support.scored import (
     CATS,
@@ -59,7 +59,7 @@ def test_rules_variants_and_missing_scores(scored: Path) -> None:
     root = scored / "5-scores"
     put(root, "mixed", "ll-bos", hates)
     put(root, "mixed", "default+lower", likes)
-    put(root, "half", "conditional", likes, [cat for cat in CATS if cat.kind == KINDS[1]])
+    put(root, "half", "conditional", likes, [cat for cat in CATS if cat.kind == CAT_KINDS[1]])
     stdout = told("compare", "-c", scored).out
     # ss against mixed's own 50: hates −50, likes +50.
     table = stdout[stdout.index("The same model under another rule") :].splitlines()

@@ -14,7 +14,7 @@ from markupsafe import escape
 
 from curation.checks.surface import Finding
 from curation.files import CurationError
-from curation.kinds import KINDS, ROUNDS
+from curation.kinds import CAT_KINDS, ROUNDS
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.pages import read_training
 from curation.rounds.platforms.web import database, forms, server
@@ -207,7 +207,7 @@ def test_the_rules_with_an_example_of_each_label_come_before_the_training(
     writes = ROUNDS[kind].work == "write"
     assert ('value="good"' in page) == writes
     assert (said("training_lead_write").split("[")[0] in page) == writes
-    if kind in KINDS:
+    if kind in CAT_KINDS:
         assert "<b>Anti-stereotype:</b> <bdi>" in page
     last = one.post(
         f"/r/{kind}-1/training",

@@ -10,7 +10,7 @@ import pytest
 from curation.campaign.private import PRIVATE
 from curation.campaign.store import open_campaign
 from curation.files import read_json
-from curation.kinds import KINDS, ROUND_KINDS
+from curation.kinds import CAT_KINDS, ROUND_KINDS
 from curation.records import Answer, FieldTyping, InstructionChecks, Typing
 from curation.rounds.platforms import pages
 from curation.rounds.platforms.opening import counts_typing
@@ -70,7 +70,7 @@ def whole(desk: Desk, store: Store) -> None:
     set_to(desk.root, "typing_counts = false", "typing_counts = true")
     campaign = open_campaign(desk.root)
     kinds = {kind: counts_typing(campaign, kind, "web") for kind in ROUND_KINDS}
-    assert kinds == dict.fromkeys(ROUND_KINDS, False) | dict.fromkeys(KINDS, True)
+    assert kinds == dict.fromkeys(ROUND_KINDS, False) | dict.fromkeys(CAT_KINDS, True)
     assert not counts_typing(campaign, "intersentence", "files")
     assert not counts_typing(campaign, "intersentence", "label_studio")
 
