@@ -10,6 +10,7 @@ from curation.scores import comparing, tables
 from curation.scores.commands.tables import show_comparison
 from curation.scores.compare import paired
 from curation.scores.groups import Comparison
+from curation.scores.results import score_predictions
 from support.boards import CATS, S, laid, run
 from support.pairs import pair, scores, write_scores
 
@@ -73,3 +74,18 @@ def test_power_is_refused_with_the_reason(tmp_path: Path, monkeypatch: pytest.Mo
     source = Source(PAIRS, "gold", "en", tmp_path / "none")
     with pytest.raises(CurationError, match="share of all pairs"):
         comparing.compare_runs(source, predictions=[f"m={file}"], power=2.0)
+
+
+def test_a_score_file_of_the_original_is_matched_by_its_sentences(tmp_path: Path) -> None:
+    names = "sent_more,sent_less,sent_more_score,sent_less_score,score"
+    rows = [
+        f"{more}, {less} ,{scored}"
+        for cat, scored in zip(PAIRS, ("-1.5,-2,1", "-3,-2,0", "-1,-1,0"), strict=True)
+        for more, less in [[a.sentence for a in cat.associations]]
+    ]
+    path = tmp_path / "results.csv"
+    path.write_text("\n".join([names, *rows, rows[0], "Some other.,Pair here.,-1,-2,1"]), "utf-8")
+    source = Source(PAIRS, "gold", "en", tmp_path / "none")
+    found = score_predictions(path, source, ties="official")
+    assert found["overall"]["ss"] == pytest.approx(100 / 3)
+    assert found["overall"]["ties"] == 1
