@@ -147,11 +147,12 @@ def answers(root: Path, people: int) -> None:
 def runs(folder: Path, first: int, end: int) -> None:
     """Write runs of models with random scores."""
     from curation.files import dump_line
-    from curation.models.rules import PROFILES
+    from curation.kinds import CAT_KINDS
+    from curation.models.rules import PROFILES, rules_of
     from curation.records import Score
 
     options = [option.id for cat in made_up(COMPARED) for option in cat.associations]
-    drawn, rules = random.Random(first), PROFILES["default"]["causal"]
+    drawn, rules = random.Random(first), rules_of(PROFILES["default"]["causal"], CAT_KINDS)
     about = {"family": "causal", "rules": rules}
     for model in (f"model-{number}" for number in range(first, end)):
         place = folder / model / "default"

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from curation.files import CurationError
 from curation.formats.predictions import read_predictions, scores_of
-from curation.kinds import GOLDS, KINDS, Kind
+from curation.kinds import CAT_KINDS, GOLDS, Kind
 from curation.records import Cat, CatAssociation
 from curation.stats.artefacts import artefacts
 from curation.text.words import CLEAR, NotCheckedError, vader
@@ -213,7 +213,7 @@ def _numbers(content: Any) -> Iterator[float]:
 
 def _items(path: Path) -> Iterator[tuple[Kind, dict[str, Any]]]:
     data = json.loads(path.read_text("utf-8"))["data"]
-    return ((kind, item) for kind in KINDS for item in data.get(kind, ()))
+    return ((kind, item) for kind in CAT_KINDS for item in data.get(kind, ()))
 
 
 def _options(item: Mapping[str, Any]) -> list[Option]:
@@ -526,7 +526,7 @@ def _sets(builder: Builder, cats: Sequence[Hidden], split: str) -> Sets:
         if models else np.zeros((0, 1, *shape), np.float32),
         labels=np.array(labels, np.float32)[:, None],
         term=builder.term,
-        kind=np.array([KINDS.index(cat.kind) for cat in cats])[:, None],
+        kind=np.array([CAT_KINDS.index(cat.kind) for cat in cats])[:, None],
     )  # fmt: skip
 
 

@@ -28,7 +28,8 @@ FAMILIES = ("Oak", "Elm", "Fir", "Ash")
 def write_runs(folder: Path, cats: list[Any], count: int) -> None:
     """Write runs of made-up models: the larger, the more they know and the more they stereotype."""
     from curation.files import dump_line
-    from curation.models.rules import PROFILES
+    from curation.kinds import CAT_KINDS
+    from curation.models.rules import PROFILES, rules_of
     from curation.records import Score
 
     for number in range(count):
@@ -48,7 +49,11 @@ def write_runs(folder: Path, cats: list[Any], count: int) -> None:
         ]
         (place / "scores.jsonl").write_bytes(b"".join(map(dump_line, scores)))
         opened = {"architecture": f"{family}Model", "parameters": 10**8 * 2**size}
-        about = {"model": model, "family": "causal", "rules": PROFILES["default"]["causal"]}
+        about = {
+            "model": model,
+            "family": "causal",
+            "rules": rules_of(PROFILES["default"]["causal"], CAT_KINDS),
+        }
         (place / "run.json").write_text(json.dumps(about | {"opened": opened}), "utf-8")
 
 

@@ -74,7 +74,8 @@ def campaign(root: Path, count: int) -> None:
 def scores(folder: Path, model: str, drawn: random.Random) -> None:
     """Write the run of a model whose scores are random."""
     from curation.files import dump_line, read_records
-    from curation.models.rules import PROFILES
+    from curation.kinds import CAT_KINDS
+    from curation.models.rules import PROFILES, rules_of
     from curation.records import Cat, Score
 
     folder.mkdir(parents=True)
@@ -85,7 +86,7 @@ def scores(folder: Path, model: str, drawn: random.Random) -> None:
         for a in cat.associations
     ]
     (folder / "scores.jsonl").write_bytes(b"".join(lines))
-    rules = PROFILES["default"]["causal"]
+    rules = rules_of(PROFILES["default"]["causal"], CAT_KINDS)
     about = {"model": model, "family": "causal", "rules": rules}
     (folder / "run.json").write_text(json.dumps(about), "utf-8")
 

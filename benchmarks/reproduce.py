@@ -24,7 +24,7 @@ import numpy as np
 from curation.catsets.entries import Entry
 from curation.catsets.stereoset import read_cats, read_entries
 from curation.files import dump_json
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS
 from curation.measures.keywords import keywords, wordfreq
 from curation.measures.sentiment import PAPER, by_vader, sentiment
 from curation.measures.statistics import statistics
@@ -106,7 +106,7 @@ def table_1(data: Data) -> Iterable[Row]:
     """Sizes and mean lengths (Table 1 of either paper)."""
     found = statistics(data.cats, language="en")["kinds"]
     for domain, (terms, *kinds) in SIZES.items():
-        for kind, (cats, words) in zip(KINDS, kinds, strict=True):
+        for kind, (cats, words) in zip(CAT_KINDS, kinds, strict=True):
             cell = found[kind]["domains"][domain]
             name = f"{kind}, {domain}"
             yield Row("1", name, "terms", str(terms), str(cell["terms"]), QUARTER)

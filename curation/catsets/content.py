@@ -16,7 +16,7 @@ from curation.formats.packed import PARQUET, PARQUET_FILE, PICKLE, kind_of, read
 from curation.formats.parquet import read_parquet
 from curation.formats.tables import find_header, read_csv, read_json_lines
 from curation.formats.toml_files import shipped_table
-from curation.kinds import KINDS
+from curation.kinds import CAT_KINDS, KINDS
 from curation.records import Fields
 from curation.text.wording import some
 
@@ -265,8 +265,8 @@ def _parts(document: Any, path: Path, named: Collection[str] | None) -> Iterator
             yield Part(rows, kind=kind, whole=True)
     elif isinstance(data, list) and data:
         yield from _unnested(path, Part(_list(data, f"{name} data", path)))
-    elif set(KINDS) & set(document) and not _are_scores(document):
-        for kind in KINDS:
+    elif set(CAT_KINDS) & set(document) and not _are_scores(document):
+        for kind in CAT_KINDS:
             yield Part(_list(document.get(kind, []), f"{name} {kind}", path), kind=kind)
     elif is_by_label(document):
         rows = [
@@ -286,7 +286,7 @@ def _parts(document: Any, path: Path, named: Collection[str] | None) -> Iterator
         _refuse_unknown(path, document, named)
         keys = ", ".join(f"«{str(key)[:_LONGEST_NAME]}»" for key in list(document)[:10])
         shown = f"; it has {keys}" if keys else ""
-        kinds = " or ".join(f"«{kind}»" for kind in KINDS)
+        kinds = " or ".join(f"«{kind}»" for kind in CAT_KINDS)
         raise _unknown(path, f"no «data» with {kinds}{shown}")
 
 

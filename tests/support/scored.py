@@ -14,7 +14,7 @@ from curation.campaign.store import Campaign
 from curation.cli import app
 from curation.files import CurationError, dump_line
 from curation.kinds import CAT_KINDS, GOLDS
-from curation.models.rules import PROFILES
+from curation.models.rules import PROFILES, rules_of
 from curation.records import Cat, CatAssociation, Score
 
 Of = Callable[[Cat, str], float]
@@ -55,7 +55,7 @@ def put(
     (folder / "scores.jsonl").write_bytes(b"".join(lines))
     says = {"model": model, "family": "causal", **about}
     if rule.partition("+")[0] == "default":
-        says["rules"] = PROFILES["default"]["causal"]
+        says["rules"] = rules_of(PROFILES["default"]["causal"], CAT_KINDS)
     (folder / "run.json").write_text(json.dumps(says), "utf-8")
     return folder
 

@@ -11,7 +11,17 @@ from typing import Any, NamedTuple
 from curation.catsets.entries import gap_in
 from curation.formats.table_words import NO, YES, Words, key, shipped_words
 from curation.formats.toml_files import shipped_table
-from curation.kinds import FILLED, FOLLOWED, GOLD_COLUMNS, ITEMS, LABELS, NUMBERS, ROUNDS, ItemKind
+from curation.kinds import (
+    CAT_KINDS,
+    FILLED,
+    FOLLOWED,
+    GOLD_COLUMNS,
+    ITEMS,
+    LABELS,
+    NUMBERS,
+    ROUNDS,
+    ItemKind,
+)
 from curation.records import Event
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
@@ -268,7 +278,7 @@ def has_label_columns(columns: Collection[str]) -> bool:
 def missing_columns(columns: Collection[str]) -> list[str]:
     """The columns that a table of this kind needs and does not have."""
     if not has_label_columns(columns):
-        kinds = ITEMS.values() if "kind" in columns else (FILLED, FOLLOWED)
+        kinds = [ITEMS[kind] for kind in CAT_KINDS] if "kind" in columns else [FILLED, FOLLOWED]
         optional = {name for kind in kinds for name in GOLD_COLUMNS if name not in kind.columns}
         return [name for name in WRITERS if name not in optional.union(columns)]
     needed = [name for name in VALIDATORS if name != "label"]
@@ -333,9 +343,9 @@ def _written(
     context = need(row, "context")
     default = FILLED if gap_in(context) else kind_of(context)
     name = str(row.get("kind") or "").strip().casefold() or default.name
-    kind = next((kind for kind in ITEMS.values() if kind.name == name), None)
+    kind = next((ITEMS[kind] for kind in CAT_KINDS if kind == name), None)
     if kind is None:
-        raise UnusableError("bad_value", f"kind is neither of {', '.join(ITEMS)}")
+        raise UnusableError("bad_value", f"kind is neither of {', '.join(CAT_KINDS)}")
     domain, target = need_id(row, "domain"), need_target(row)
     options = options_of(kind, context, target, [need(row, n).strip() for n in kind.columns])
     texts = [option.sentence for option in options]

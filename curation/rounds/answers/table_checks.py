@@ -10,7 +10,7 @@ from typing import Any
 from curation.files import CurationError
 from curation.formats.table_words import Words, read_label
 from curation.formats.tables import list_columns
-from curation.kinds import ITEMS, LABELS, ROUNDS, RoundKindName
+from curation.kinds import CAT_KINDS, ITEMS, LABELS, ROUNDS, RoundKindName
 from curation.rounds.answers import forms, rows
 from curation.text.times import ORDERS, Order, order_of, spreadsheet_day
 from curation.text.wording import some
@@ -64,7 +64,8 @@ def check_columns(
 
 def _missing(needed: Sequence[str], columns: frozenset[str] | set[str]) -> list[str]:
     """The columns that answers need and a table lacks; labels can be as many as some kind has."""
-    enough = [needed[: kind.size] for kind in ITEMS.values()] if needed == LABELS else [needed]
+    sizes = {ITEMS[kind].size for kind in CAT_KINDS} if needed == LABELS else {len(needed)}
+    enough = [needed[:size] for size in sorted(sizes)]
     if any(columns.issuperset(each) for each in enough):
         return []
     return [name for name in needed if name not in columns]

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from curation.kinds import CAT_KINDS
-from curation.models.rules import PROFILES, rules_name
+from curation.models.rules import PROFILES, rules_name, rules_of
 from support.scored import (
     CATS,
     chance,
@@ -37,7 +37,7 @@ def test_a_campaigns_models_are_compared_on_test(scored: Path) -> None:
     assert (term["ss"], term["cats"]) == (50.0, 4)
     assert [part["figure"] for part in group["power"]["figures"]] == ["lms", "ss"]
     assert {row["split"] for row in did.csv} == {"test"}
-    rules = PROFILES["default"]["causal"]
+    rules = rules_of(PROFILES["default"]["causal"], CAT_KINDS)
     for text in (
         rf"mixed & {', '.join(rules.values())} & 100.00* & 50.00* & \textbf{{100.00}}*",
         "(test; profile default; ties half)", r"\label{tab:models}",

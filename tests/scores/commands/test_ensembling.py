@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from curation.files import read_records
-from curation.models.rules import PROFILES, rules_name
+from curation.kinds import CAT_KINDS
+from curation.models.rules import PROFILES, rules_name, rules_of
 from curation.records import Score
 from curation.scores.asking import questions
 from support.scored import (
@@ -28,7 +29,7 @@ from support.scored import (
 )
 from support.strike import strike, times
 
-RULES = rules_name(PROFILES["default"]["causal"])
+RULES = rules_name(rules_of(PROFILES["default"]["causal"], CAT_KINDS))
 DUO = ("bakery/likes/default", "hates/default")
 
 

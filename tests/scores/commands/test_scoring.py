@@ -192,8 +192,8 @@ def test_the_list_of_rules_has_all(forked: Score) -> None:
     assert set(RULES) | set(PROFILES) <= {line[0] for line in lines}
     for text in (*(rule.says for rule in RULES.values()), *SOURCES.values()):
         assert text in out
-    profile_rows = [line for line in lines if len(line) == 4 and line[0] in PROFILES]
-    assert ["default", "masked", "pll-word-l2r", "pll-word-l2r"] in profile_rows
+    profile_rows = [line for line in lines if len(line) == 5 and line[0] in PROFILES]
+    assert ["default", "masked", "pll-word-l2r", "pll-word-l2r", "pll-shared"] in profile_rows
     families = [line[1] for line in profile_rows]
     assert families == sorted(families, key=get_args(Family).index)  # a family's rules together
 
