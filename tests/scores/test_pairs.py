@@ -12,6 +12,7 @@ from curation.scores.compare import paired
 from curation.scores.groups import Comparison
 from curation.scores.results import score_predictions
 from support.boards import CATS, S, laid, run
+from support.cats import cat
 from support.pairs import pair, scores, write_scores
 
 W, L = (2.0, 1.0), (1.0, 2.0)
@@ -80,8 +81,8 @@ def test_a_score_file_of_the_original_is_matched_by_its_sentences(tmp_path: Path
     names = "sent_more,sent_less,sent_more_score,sent_less_score,score"
     rows = [
         f"{more}, {less} ,{scored}"
-        for cat, scored in zip(PAIRS, ("-1.5,-2,1", "-3,-2,0", "-1,-1,0"), strict=True)
-        for more, less in [[a.sentence for a in cat.associations]]
+        for one, scored in zip(PAIRS, ("-1.5,-2,1", "-3,-2,0", "-1,-1,0"), strict=True)
+        for more, less in [[a.sentence for a in one.associations]]
     ]
     path = tmp_path / "results.csv"
     path.write_text("\n".join([names, *rows, rows[0], "Some other.,Pair here.,-1,-2,1"]), "utf-8")
@@ -89,3 +90,13 @@ def test_a_score_file_of_the_original_is_matched_by_its_sentences(tmp_path: Path
     found = score_predictions(path, source, ties="official")
     assert found["overall"]["ss"] == pytest.approx(100 / 3)
     assert found["overall"]["ties"] == 1
+
+
+def test_a_kind_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
+    triple = cat("The baker came.", "He sang.", "He was quiet.", "It rained.")
+    source = Source([*PAIRS, triple], "gold", "en", tmp_path / "none")
+    assert [one.kind for one in source.of_kind("pair").cats] == ["pair"] * 3
+    with pytest.raises(
+        CurationError, match="no intrasentence CAT, only intersentence and pair CATs"
+    ):
+        source.of_kind("intrasentence")
