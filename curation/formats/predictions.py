@@ -93,10 +93,12 @@ def _by_sentences(
     known: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for cat in cats:
         of = {a.gold: a for a in cat.associations}
-        texts = tuple(of[gold].sentence for gold in PAIR_SCORES.values() if gold in of)
+        texts = tuple(
+            " ".join(of[gold].sentence.split()) for gold in PAIR_SCORES.values() if gold in of
+        )
         known.setdefault(texts, []).append({gold: a.id for gold, a in of.items()})
     for number, row in rows:
-        texts = (row.get("sent_more", "").strip(), row.get("sent_less", "").strip())
+        texts = tuple(" ".join(row.get(n, "").split()) for n in ("sent_more", "sent_less"))
         if texts not in known:
             yield f"line {number}", None  # counted as unknown
         elif known[texts]:
